@@ -1,0 +1,195 @@
+"""The methods that the paper compares GuideBoot with, Section 5.1 (Bootstrap itself is guideboot.Agent).
+
+Each is an Agent with a hook or two changed, run by the same loops `replay` and `online` of guideboot.py:
+
+    method               chooses by                                    learns from
+    EpsilonGreedy        argmax of one model, uniform w.p. epsilon     real samples
+    OBB                  argmax of a random model                      the stream, weighted Poisson(1) per model
+    Giro                 argmax of a random model                      resamples of a history with pseudo pairs
+    GLMUCB, TSBLR        posterior of a Bayesian logistic regression   every sample, exactly (run `online` with c=1)
+    RandomPolicy         uniform                                       nothing: the yardstick
+"""
+import math
+
+import numpy as np
+
+from guideboot import Agent, Arms, argmax, positive
+from nn import sigmoid, sum_last
+
+Bootstrap = Agent
+
+
+class RandomPolicy:
+    """Shows any candidate with the same probability."""
+
+    def __init__(self, rng):
+        self.rng = rng
+
+    def choose(self, X, t):
+        return int(len(X) * self.rng.random())
+
+    def learn(self, X, r, n=1):
+        """Nothing to learn."""
+
+
+class EpsilonGreedy(Agent):
+    """Greedy on one model; any candidate at random with probability epsilon.
+
+    With `decay` the probability falls linearly from epsilon at the first step to zero after `decay` steps.
+    """
+
+    def __init__(self, bag, rng, epsilon=0.1, decay=None):
+        super().__init__(bag, rng)
+        if not 0 <= epsilon <= 1:
+            raise ValueError(f"epsilon must be 0 to 1, got {epsilon!r}")
+        self.epsilon, self.decay = epsilon, decay
+
+    def choose(self, X, t):
+        left = 1.0 if self.decay is None else max(0.0, 1.0 - (t - 1) / self.decay)
+        if self.rng.random() < self.epsilon * left:
+            return int(len(X) * self.rng.random())
+        return super().choose(X, t)
+
+
+class OBB(Agent):
+    """Online Bootstrap Bandit (Tang et al. 2015): each model sees each new sample Poisson(1) times."""
+
+    def samples(self, X, r):
+        w = self.rng.poisson(1.0, r.shape)                               # (K, B)
+        return w, w * r
+
+
+class Giro(Agent):
+    """Giro (Kveton et al. 2019): with probability alpha a pair of pseudo samples (x, 0), (x, 1) joins the history."""
+
+    def __init__(self, bag, rng, alpha=0.5):
+        super().__init__(bag, rng)
+        if not 0 <= alpha <= 1:
+            raise ValueError(f"Giro's alpha must be 0 to 1, got {alpha!r}")
+        self.alpha = alpha
+
+    def remember(self, history, x, r):
+        history.append(x, r)
+        if self.rng.random() < self.alpha:
+            history.append(x, 0)
+            history.append(x, 1)
+
+
+class LogisticPosterior:
+    """Laplace posterior N(mode, H^-1) of a logistic regression with prior N(0, I / precision), exact after every sample.
+
+    phi(x) is one-hot: 1 at the J ids of x and at the bias, which is id `features`. Samples with equal inputs are
+    kept together as n trials and s clicks, so a step costs what the number of distinct inputs costs, not the
+    number of samples. H is a dense matrix over ids: for tasks with tens of ids, not thousands.
+    """
+
+    def __init__(self, fields, features, rng, precision=1.0):
+        d, J = features + 1, fields + 1
+        self.rng, self.precision, self.bias = rng, positive("precision", precision), features
+        self.mode, self.H = np.zeros(d), precision * np.eye(d)
+        self.row = {}                                                    # input -> its row in the four arrays below
+        self.ids, self.pairs = np.zeros((64, J), int), np.zeros((64, J * J), int)
+        self.n, self.s = np.zeros(64), np.zeros(64)
+
+    def active(self, X):
+        """The ids at which phi(x) is 1: those of x and the bias, (m, J) -> (m, J + 1)."""
+        return np.column_stack([X, np.full(len(X), self.bias)])
+
+    def learn(self, X, r, n=1):
+        for x, r_x in zip(self.active(X), r):
+            i = self.row.setdefault(tuple(x), len(self.row))
+            if i == len(self.n):                                         # full: double the storage
+                self.ids, self.pairs, self.n, self.s = (
+                    np.concatenate([a, np.zeros_like(a)]) for a in (self.ids, self.pairs, self.n, self.s))
+            self.ids[i] = x
+            self.pairs[i] = (x[:, None] * len(self.mode) + x).ravel()    # where phi phi' is 1 in H.ravel()
+            self.n[i] += 1.0
+            self.s[i] += r_x
+        self.newton()
+
+    def newton(self, tolerance=1e-6):
+        """Newton's method from the last mode, a step halved until the gradient shrinks (as it must for a short step)."""
+        gradient = self.derivatives()
+        while np.abs(gradient).max() >= tolerance:
+            step, start = np.linalg.solve(self.H, gradient), self.mode
+            self.mode = start - step
+            gradient, norm = self.derivatives(), gradient @ gradient
+            while gradient @ gradient > norm:
+                step = step / 2.0
+                self.mode = start - step
+                gradient = self.derivatives()
+
+    def derivatives(self):
+        """Gradient (d,) of the negative log posterior at the mode; H becomes its Hessian (d, d) there."""
+        u, d = len(self.row), len(self.mode)
+        ids, pairs, n, s = self.ids[:u], self.pairs[:u], self.n[:u], self.s[:u]      # of the u distinct inputs
+        p = sigmoid(sum_last(self.mode.take(ids)))                                   # (u,)
+        self.H = np.bincount(pairs.ravel(), (n * p * (1.0 - p)).repeat(pairs.shape[1]), d * d).reshape(d, d)
+        self.H.flat[::d + 1] += self.precision
+        return np.bincount(ids.ravel(), (n * p - s).repeat(ids.shape[1]), d) + self.precision * self.mode
+
+
+class TSBLR(LogisticPosterior):
+    """Thompson sampling with Bayesian logistic regression: greedy on one draw from the posterior."""
+
+    def draw(self):
+        """theta ~ N(mode, H^-1): with H = L L' and e ~ N(0, I), L'^-1 e has covariance H^-1."""
+        L = np.linalg.cholesky(self.H)
+        return self.mode + np.linalg.solve(L.T, self.rng.standard_normal(len(self.mode)))
+
+    def choose(self, X, t):
+        return argmax(sum_last(self.draw().take(self.active(X))), self.rng)
+
+
+class GLMUCB(LogisticPosterior):
+    """GLM-UCB (Filippi et al. 2010): argmax of  mean reward + strength sqrt(log(t + 1)) |phi(x)|_{M^-1}.
+
+    M = precision I + sum of phi phi' over the samples is the design matrix; its inverse follows each sample by
+    the Sherman-Morrison formula.
+    """
+
+    def __init__(self, fields, features, rng, precision=1.0, strength=1.0):
+        super().__init__(fields, features, rng, precision)
+        self.strength, self.inverse = strength, np.eye(features + 1) / precision
+
+    def learn(self, X, r, n=1):
+        super().learn(X, r)
+        for x in self.active(X):
+            v = sum_last(self.inverse[:, x])                             # M^-1 phi
+            self.inverse -= np.outer(v, v) / (1.0 + v[x].sum())
+
+    def bounds(self, X, t):
+        """Upper confidence bound of every candidate's expected reward, (m,)."""
+        ids = self.active(X)                                             # (m, J + 1)
+        norm2 = sum_last(sum_last(self.inverse[ids[:, :, None], ids[:, None, :]]))    # phi' M^-1 phi, (m,)
+        bonus = self.strength * math.sqrt(math.log(t + 1)) * np.sqrt(norm2)
+        return sigmoid(sum_last(self.mode.take(ids))) + bonus
+
+    def choose(self, X, t):
+        return argmax(self.bounds(X, t), self.rng)
+
+
+# ---------------------------------------------------------------- Bernoulli arms: draws for guideboot.Arms
+
+def thompson_mean(s, n, rng, alpha=1.0):
+    """A draw from the posterior Beta(alpha + s, alpha + n - s) of every arm (Eq. 2)."""
+    return rng.beta(alpha + s, alpha + n - s)
+
+
+def bootstrap_mean(s, n, rng):
+    """The mean of n rewards resampled from n with s clicks (Eq. 3)."""
+    return rng.binomial(n, s / n) / n
+
+
+class GiroArms(Arms):
+    """Giro on Bernoulli arms: the bootstrap mean of a history that pseudo pairs have joined."""
+
+    def __init__(self, m, rng, alpha=0.5):
+        super().__init__(m, bootstrap_mean, rng)
+        self.alpha = alpha
+
+    def learn(self, X, r, n=1):
+        super().learn(X, r)
+        pairs = self.rng.binomial(1, self.alpha, len(r))
+        np.add.at(self.n, X[:, 0], 2 * pairs)
+        np.add.at(self.s, X[:, 0], pairs)

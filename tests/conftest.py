@@ -1,0 +1,13 @@
+"""Tests import the modules from the folder above, use one BLAS thread and leave nothing behind."""
+import os
+import sys
+from pathlib import Path
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[variable] = "1"
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from hypothesis import settings
+
+settings.register_profile("project", deadline=None, derandomize=True, database=None, max_examples=60)
+settings.load_profile("project")
