@@ -61,11 +61,12 @@ class Harmonic:
     def update(self, X):
         """Count every id of the shown rows, (J,) or (c, J); fields have id ranges of their own."""
         if X.ndim == 1:
-            self.count[X] += 1.0
+            self.count[X] = count = self.count[X] + 1.0
         else:
             self.count += np.bincount(X.ravel(), minlength=len(self.count))
             X = np.unique(X)
-        self.inverse[X] = 1.0 / self.count[X]
+            count = self.count[X]
+        self.inverse[X] = 1.0 / count
 
     def __call__(self, X):
         return 1.0 / sum_last(self.inverse.take(X))                            # (..., J) -> (...)
@@ -175,9 +176,10 @@ def replay(agent, env, steps, b):
         X = observe(env)                                                       # Alg1:5     (m, J)
         a = agent.choose(X, t)                                                 # Alg1:6-8
         r = reward(env, a)                                                     # Alg1:8
-        agent.remember(history, X[a], r)                                       # Alg1:9
+        x = X[a]
+        agent.remember(history, x, r)                                          # Alg1:9
         # Part 2. Prepare bootstrap data, for all K models at once
-        agent.update_density(X[a])                                             # Alg1:10
+        agent.update_density(x)                                                # Alg1:10
         X_b, r_b = history.resample(size, agent.rng)                           # Alg1:11-12 (K, b, J), (K, b)
         w, y = agent.samples(X_b, r_b)                                         # Alg1:13-19 (K, b), (K, b)
         # Part 3. Update the models

@@ -1,0 +1,123 @@
+"""Speed, as ratios measured in one run: python tests/bench.py   (by hand; no test asserts a time).
+
+Machines differ and are shared, so times are given in units of a yardstick measured beside them: the product of a
+350 x 128 by a 128 x 128 matrix in float32, one BLAS thread (78 us on the machine that the targets were set on).
+Every ratio is the median over rounds in which both sides are measured in turn.
+"""
+import conftest  # noqa: F401  one BLAS thread, before NumPy
+
+import time
+
+import numpy as np
+
+import baselines
+import envs
+import guideboot as gb
+import nn
+
+YARDSTICK_US = 78.0
+
+
+def timed(function, calls):
+    started = time.perf_counter()
+    for _ in range(calls):
+        function()
+    return (time.perf_counter() - started) / calls
+
+
+def ratio(numerator, denominator, calls, rounds=41):
+    """Median of numerator time / denominator time; the order within a round alternates."""
+    values = []
+    for i in range(rounds):
+        sides = [timed(f, calls) for f in ((numerator, denominator) if i % 2 else (denominator, numerator))]
+        values.append(sides[0] / sides[1] if i % 2 else sides[1] / sides[0])
+    return float(np.median(values))
+
+
+def product():
+    a, b = np.ones((350, 128), np.float32), np.ones((128, 128), np.float32)
+    out = np.empty((350, 128), np.float32)
+    return lambda: np.matmul(a, b, out=out)
+
+
+def bag(K=5):
+    return nn.LogisticBag(35, [envs.stream(0, "models", k) for k in range(K)])
+
+
+def guideboot():
+    return gb.GuideBoot(bag(), envs.stream(0, "agent"), gb.Harmonic(35))
+
+
+class Stopwatch:
+    """An environment that times the loop around it: every 100 steps, in units of the yardstick measured right after."""
+
+    def __init__(self, env, yard):
+        self.env, self.fields, self.features, self.pull = env, env.fields, env.features, env.pull
+        self.yard, self.t, self.started, self.ratios = yard, 0, time.perf_counter(), []
+
+    def observe(self):
+        if self.t % 100 == 0:
+            step = (time.perf_counter() - self.started) / 100
+            self.ratios.append(step / timed(self.yard, 40))
+            self.started = time.perf_counter()
+        self.t += 1
+        return self.env.observe()
+
+
+def report(name, value, target):
+    print(f"{name:62} {value:6.2f} x   {target}", flush=True)
+
+
+def steps_against_the_yardstick():
+    for name, loop, agent, size, target in (
+            ("replay GuideBoot, K=5, b=64, a step", gb.replay, guideboot(), 64, "at most 1.03, aim 0.77"),
+            ("replay Bootstrap, K=5, b=64, a step", gb.replay, gb.Agent(bag(), envs.stream(0, "agent")), 64, ""),
+            ("Online GuideBoot, K=5, c=32, a step", gb.online, guideboot(), 32, "at most 1.03")):
+        watch = Stopwatch(envs.Synthetic(0), product())
+        loop(agent, watch, 6000, size)
+        value = float(np.median(watch.ratios[10:]))
+        report(name + " / yardstick product", value, f"{target}  ({value * YARDSTICK_US:.0f} us there)")
+
+
+def updates():
+    agent, rng = guideboot(), envs.stream(1, "agent")
+    gb.replay(agent, envs.Synthetic(0), 3000, 64)
+    history = gb.History(3, 35)
+    env = envs.Synthetic(1)
+    for _ in range(3000):
+        history.append(env.observe()[int(25 * rng.random())], 1)
+    X, r = history.resample((5, 64), rng)
+    w, y = agent.samples(X, r)
+    ones = np.ones(w.shape)
+    report("gradient step with fakes / without", ratio(lambda: agent.bag.update(X, w, y), lambda: agent.bag.update(X, ones, r), 200),
+           "at most 1.10")
+    vanilla = gb.Agent(agent.bag, rng)
+
+    def learning(agent):
+        X, r = history.resample((5, 64), rng)
+        agent.bag.update(X, *agent.samples(X, r))
+    report("resample, draw fakes, gradient step / without fakes", ratio(lambda: learning(agent), lambda: learning(vanilla), 200), "")
+
+
+def decisions():
+    X = envs.Synthetic(0).observe()
+    many, greedy = gb.Agent(bag(5), envs.stream(0, "agent")), gb.Agent(bag(1), envs.stream(0, "agent"))
+    report("a GuideBoot decision / a greedy decision", ratio(lambda: many.choose(X, 1), lambda: greedy.choose(X, 1), 500), "at most 1.05")
+    model, rng = bag(1), envs.stream(0, "agent")
+    report("a GuideBoot decision / a greedy one that draws no model index",
+           ratio(lambda: many.choose(X, 1), lambda: gb.argmax(model.scores(0, X), rng), 500), "")
+
+
+def growth():
+    watch = Stopwatch(envs.Synthetic(0), product())
+    gb.replay(guideboot(), watch, 105_000, 64)
+    early, late = np.median(watch.ratios[5:50]), np.median(watch.ratios[1000:1050])
+    report("replay: a step at t = 100,000 / a step at t = 1,000", float(late / early), "at most 1.20")
+
+
+if __name__ == "__main__":
+    print(f"NumPy {np.__version__}; yardstick product here: {1e6 * min(timed(product(), 50) for _ in range(40)):.0f} us at best\n")
+    steps_against_the_yardstick()
+    updates()
+    decisions()
+    growth()
