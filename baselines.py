@@ -1,6 +1,7 @@
 """The methods that the paper compares GuideBoot with, Section 5.1 (Bootstrap itself is guideboot.Agent).
 
-Each is an Agent with a hook or two changed, run by the same loops `replay` and `online` of guideboot.py:
+Methods with a bag are Agents with a hook or two changed, for the loops `replay` and `online` of guideboot.py; the
+others have `choose` and `learn` and run in `online`:
 
     method               chooses by                                    learns from
     EpsilonGreedy        argmax of one model, uniform w.p. epsilon     real samples
@@ -13,7 +14,7 @@ import math
 
 import numpy as np
 
-from guideboot import Agent, Arms, argmax, positive
+from guideboot import Agent, Arms, argmax, positive, probability
 from nn import sigmoid, sum_last
 
 Bootstrap = Agent
@@ -33,16 +34,14 @@ class RandomPolicy:
 
 
 class EpsilonGreedy(Agent):
-    """Greedy on one model; any candidate at random with probability epsilon.
+    """Greedy on the model (a random one, if the bag has several); any candidate at random with probability epsilon.
 
     With `decay` the probability falls linearly from epsilon at the first step to zero after `decay` steps.
     """
 
     def __init__(self, bag, rng, epsilon=0.1, decay=None):
         super().__init__(bag, rng)
-        if not 0 <= epsilon <= 1:
-            raise ValueError(f"epsilon must be 0 to 1, got {epsilon!r}")
-        self.epsilon, self.decay = epsilon, decay
+        self.epsilon, self.decay = probability("epsilon", epsilon), decay
 
     def choose(self, X, t):
         left = 1.0 if self.decay is None else max(0.0, 1.0 - (t - 1) / self.decay)
@@ -64,9 +63,7 @@ class Giro(Agent):
 
     def __init__(self, bag, rng, alpha=0.5):
         super().__init__(bag, rng)
-        if not 0 <= alpha <= 1:
-            raise ValueError(f"Giro's alpha must be 0 to 1, got {alpha!r}")
-        self.alpha = alpha
+        self.alpha = probability("alpha of Giro", alpha)
 
     def remember(self, history, x, r):
         history.append(x, r)
@@ -108,16 +105,18 @@ class LogisticPosterior:
         self.newton()
 
     def newton(self, tolerance=1e-6):
-        """Newton's method from the last mode, a step halved until the gradient shrinks (as it must for a short step)."""
+        """Newton's method from the last mode; a step is halved until the gradient shrinks, as it must for a short one."""
         gradient = self.derivatives()
-        while np.abs(gradient).max() >= tolerance:
-            step, start = np.linalg.solve(self.H, gradient), self.mode
-            self.mode = start - step
-            gradient, norm = self.derivatives(), gradient @ gradient
-            while gradient @ gradient > norm:
-                step = step / 2.0
+        for _ in range(100):
+            if np.abs(gradient).max() < tolerance:
+                return
+            start, norm, step = self.mode, gradient @ gradient, np.linalg.solve(self.H, gradient)
+            for _ in range(60):
                 self.mode = start - step
-                gradient = self.derivatives()
+                gradient, step = self.derivatives(), step / 2.0
+                if gradient @ gradient < norm:
+                    break
+        raise FloatingPointError(f"Newton's method left a gradient of {np.abs(gradient).max():.1e}")
 
     def derivatives(self):
         """Gradient (d,) of the negative log posterior at the mode; H becomes its Hessian (d, d) there."""
@@ -186,7 +185,7 @@ class GiroArms(Arms):
 
     def __init__(self, m, rng, alpha=0.5):
         super().__init__(m, bootstrap_mean, rng)
-        self.alpha = alpha
+        self.alpha = probability("alpha of Giro", alpha)
 
     def learn(self, X, r, n=1):
         super().learn(X, r)

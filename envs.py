@@ -1,4 +1,4 @@
-"""The tasks: Bernoulli arms and the synthetic task of Section 5.1.
+"""The tasks: Bernoulli arms, the synthetic task of Section 5.1, stand-ins for the ad simulators of Section 5.2.
 
 An environment is any object with two numbers and two methods:
 
@@ -30,9 +30,22 @@ below calls it. An environment of your own, complete:
         def pull(self, a):
             return int(self.rng.random() < self._expected()[a])
 
+and GuideBoot on it, with its regret:
+
+    from envs import Scored
+    from guideboot import GuideBoot, Harmonic, replay
+    from nn import LogisticBag
+
+    env = Scored(Shelf(np.random.default_rng(0)), steps=1000)
+    bag = LogisticBag(env.features, [np.random.default_rng([1, k]) for k in range(5)], learning_rate=0.01)
+    replay(GuideBoot(bag, np.random.default_rng(2), Harmonic(env.features)), env, steps=1000, b=32)
+    print(env.regret.sum())
+
 Randomness comes from named streams of one seed, so every method that runs with a seed faces the same weights,
 the same contexts and the same reward uniforms, whatever it does itself: differences between methods are paired.
 """
+from statistics import NormalDist
+
 import numpy as np
 
 from nn import sigmoid
@@ -46,20 +59,25 @@ def stream(seed, name, k=0):
 
 
 class Scored:
-    """An environment with its books: what the loops see is observe and pull, what is kept is reward and pseudo-regret."""
+    """An environment with its books. The loops see observe and pull; kept for the scorer are the rewards and the
+    pseudo-regret of every step or, where the candidates are too many to score them all, what the shown one promised."""
 
-    def __init__(self, env, steps, tick=lambda fraction: None):
+    def __init__(self, env, steps, tick=lambda fraction: None, regret=True):
         self.env, self.fields, self.features = env, env.fields, env.features
-        self.t, self.rewards, self.regret = 0, np.zeros(steps), np.zeros(steps)
+        self.t, self.rewards, self.scores_regret = 0, np.zeros(steps, np.int8), regret
+        self.regret, self.promised = np.zeros(steps if regret else 0), np.zeros(0 if regret else steps, np.float32)
         self.observe, self.tick, self.every = env.observe, tick, max(1, steps // 20)
 
     def pull(self, a):
-        y = self.env._expected()                                     # (m,)
-        r = self.env.pull(a)
-        self.rewards[self.t], self.regret[self.t] = r, np.maximum.reduce(y) - y[a]
+        self.rewards[self.t] = r = self.env.pull(a)
+        if self.scores_regret:
+            y = self.env._expected()                                 # (m,)
+            self.regret[self.t] = np.maximum.reduce(y) - y[a]
+        else:
+            self.promised[self.t] = self.env.shown
         self.t += 1
         if self.t % self.every == 0:
-            self.tick(self.t / len(self.regret))                     # for the progress line
+            self.tick(self.t / len(self.rewards))                    # for the progress line
         return r
 
 
@@ -68,20 +86,20 @@ class BernoulliArms:
     fields = 1
 
     def __init__(self, seed, m=10, low=0.0, high=0.1, y=None):
-        self.y = np.asarray(y, float) if y is not None else stream(seed, "weights").uniform(low, high, m)
-        self.features = len(self.y)
+        self._y = np.asarray(y, float) if y is not None else stream(seed, "weights").uniform(low, high, m)
+        self.features = len(self._y)
         self.rewards = stream(seed, "rewards")
         self.X = np.arange(self.features)[:, None]                   # (m, 1)
 
     def observe(self):
-        self.u = self.rewards.random()                               # one uniform per step, whichever arm is pulled
+        self._u = self.rewards.random()                               # one uniform per step, whichever arm is pulled
         return self.X
 
     def _expected(self):
-        return self.y
+        return self._y
 
     def pull(self, a):
-        return int(self.u < self.y[a])
+        return int(self._u < self._y[a])
 
 
 class Synthetic:
@@ -94,7 +112,7 @@ class Synthetic:
     fields, features, m, block = 3, 35, 25, 1024
 
     def __init__(self, seed):
-        self.w = stream(seed, "weights").uniform(-0.25, 0.25, self.features)    # w0, w1, w2 in id order
+        self._w = stream(seed, "weights").uniform(-0.25, 0.25, self.features)    # w0, w1, w2 in id order
         self.contexts, self.rewards = stream(seed, "contexts"), stream(seed, "rewards")
         self.i = self.block - 1
 
@@ -109,11 +127,190 @@ class Synthetic:
         values = self.contexts.integers(0, 5, (n, self.m, 2)) + np.array([25, 30])
         actions = np.broadcast_to(np.arange(self.m)[:, None], (n, self.m, 1))
         self.X = np.concatenate([actions, values], axis=-1)          # (n, m, J)
-        self.y = sigmoid(self.w.take(self.X).sum(axis=-1) - 1.0)     # (n, m)
-        self.u = self.rewards.random(n)
+        self._y = sigmoid(self._w.take(self.X).sum(axis=-1) - 1.0)     # (n, m)
+        self._u = self.rewards.random(n)
 
     def _expected(self):
-        return self.y[self.i]
+        return self._y[self.i]
 
     def pull(self, a):
-        return int(self.u[self.i] < self.y[self.i, a])
+        return int(self._u[self.i] < self._y[self.i, a])
+
+
+# ---------------------------------------------------------------- advertising: stand-ins for Tencent's logs
+
+TABLE_2 = {     # the paper's statistics of its two simulators, and what the stand-ins are calibrated to (see Ads)
+    "A": dict(steps=4_500_000, ads=8_900, candidates=(250, 450), context_features=4_200, ad_features=12_000, lift=2.6),
+    "B": dict(steps=14_700_000, ads=6_500, candidates=(100, 200), context_features=4_300, ad_features=9_400, lift=2.2),
+}
+CONTEXT_FIELDS, AD_FIELDS, DAYS = 13, 12, 5.0
+RANDOM_CTR = 0.01                      # what a random policy gets, at any scale
+
+
+class Request:
+    """One request: 13 context ids and the m candidate ads, by their index. Reads like the array (m, 25) of ids."""
+
+    def __init__(self, context, items, table):
+        self.context, self.items, self.table = context, items, table
+
+    def __len__(self):
+        return len(self.items)
+
+    def __array__(self, dtype=None, copy=None):
+        context = np.broadcast_to(self.context, (len(self.items), len(self.context)))
+        return np.concatenate([context, self.table[self.items]], axis=1)
+
+    def __getitem__(self, key):
+        if isinstance(key, int):
+            return np.concatenate([self.context, self.table[self.items[key]]])       # the row x of one candidate
+        return np.asarray(self)[key]
+
+
+def field_sizes(total, fields, smallest=2):
+    """`fields` sizes, each about 0.7 of the one before it, that add up to `total`."""
+    share = 0.7 ** np.arange(fields)
+    sizes = smallest + np.floor((total - smallest * fields) * share / share.sum()).astype(int)
+    sizes[0] += total - sizes.sum()
+    return sizes
+
+
+class Ads:
+    """A stand-in for the simulators Tencent Ads A and B, whose logs are not public. Its world is invented.
+
+    At scale 1 it has Table 2's statistics; `scale` shrinks steps, ads, candidates and features together, so that
+    impressions per ad stay the paper's. Over five days ads are launched and retired, the mix of contexts follows the
+    hour, and tastes drift. The user model, hidden from agents, gives the logit of a click as
+
+        base + context effect + spread * (ad's own appeal + its features' appeal + tanh(taste) + sin(3 whim))
+
+    with taste = u.v and whim = u'.v' inner products of hidden context and ad vectors: the sine is beyond what an
+    embedding network represents. The features' appeal and the contexts' vectors turn over the days. `base` is set so
+    that a random policy gets a CTR of 0.01, `spread` so that the best of the candidates at hand is `lift` logits above
+    the average one at any scale. The world is fixed by (task, world, scale); `seed` draws requests and rewards.
+    """
+    fields = CONTEXT_FIELDS + AD_FIELDS
+    block, segments, d = 512, 16, 4
+
+    def __init__(self, task, seed, scale=1.0, world=0, drift=1.0):
+        stats = TABLE_2[task]
+        self.steps, n = round(stats["steps"] * scale), round(stats["ads"] * scale)
+        self.low = max(2, round(stats["candidates"][0] * scale))
+        self.high = max(self.low + 1, round(stats["candidates"][1] * scale))
+        context_features = round(stats["context_features"] * scale)
+        self.features = context_features + round(stats["ad_features"] * scale)
+        hours = max(2, min(24, context_features // 20))
+        self.context_sizes = np.array([hours, *field_sizes(context_features - hours, CONTEXT_FIELDS - 1)])
+        self.ad_sizes = np.array([n, *field_sizes(self.features - context_features - n, AD_FIELDS - 1)])
+        starts = np.cumsum([0, *self.context_sizes, *self.ad_sizes[:-1]])
+        self.context_starts, self.ad_starts = starts[:CONTEXT_FIELDS], starts[CONTEXT_FIELDS:]
+        self.drift = drift
+        self._make_world(np.random.default_rng(["AB".index(task), world, round(1e6 * scale)]), stats["lift"])
+        self.contexts, self.rewards = stream(seed, "contexts"), stream(seed, "rewards")
+        self.done, self.i = 0, self.block - 1
+
+    def _make_world(self, rng, lift):
+        n, d = self.ad_sizes[0], self.d
+        # Ads: attribute values are Zipf-popular; launch up to two days before the logs begin, live for days.
+        values = np.column_stack([np.arange(n), *(rng.choice(size, n, p=zipf(size)) for size in self.ad_sizes[1:])])
+        self.table = (values + self.ad_starts).astype(np.intp)                       # (n, 12) ids of every ad
+        self.launch = rng.uniform(-2.0, DAYS - 0.25, n)
+        self.retire = np.maximum(self.launch, 0.0) + 0.25 + rng.exponential(2.0, n)
+        # Hidden effects of ad features, now and as the drift will make them; of contexts; hidden vectors of both.
+        others = self.table[:, 1:] - self.ad_starts[1]
+        effects = rng.standard_normal((2, others.max() + 1))
+        self.feature_appeal = standard(effects[:, others].sum(axis=2), axis=1)       # (2, n)
+        self.own_appeal = rng.standard_normal(n)
+        self.v = standard(rng.standard_normal((others.max() + 1, 2 * d))[others].sum(axis=1)
+                          + 2.0 * rng.standard_normal((n, 2 * d)))                   # (n, 2 d)
+        total = self.context_sizes.sum()
+        self.context_effect, self.u = rng.standard_normal(total), rng.standard_normal((total, 2 * d))
+        self.phase = rng.random(CONTEXT_FIELDS)
+        self.cumulative = [np.cumsum(zipf(size)) for size in self.context_sizes]
+        # Calibration: by marginal statistics of random (context, ad) pairs alone.
+        self.base, self.spread = 0.0, lift / NormalDist().inv_cdf(1.0 - 1.0 / (self.low + self.high))
+        logits = []
+        for day in np.arange(0.25, DAYS, 0.5):
+            context, u = self._draw_contexts(rng, day, 256)
+            live = rng.choice((self._live(day)).nonzero()[0], 256)
+            logits.append(self._logits(context[1], self._appeal(day)[live], np.einsum("id,idk->ik", self.v[live], u)))
+        logits = np.concatenate(logits)
+        for _ in range(60):                                                          # Newton's method for the base rate
+            p = sigmoid(self.base + logits)
+            self.base -= (p.mean() - RANDOM_CTR) / (p * (1.0 - p)).mean()
+
+    def _live(self, day):
+        return (self.launch <= day) & (day < self.retire)
+
+    def _appeal(self, day):
+        """What every ad has of its own, whoever sees it, at this time, (n,)."""
+        angle = self.drift * np.pi / 2 * day / DAYS                                  # a quarter turn in five days
+        return np.sqrt(0.3) * self.own_appeal + np.sqrt(0.3) * (
+            np.cos(angle) * self.feature_appeal[0] + np.sin(angle) * self.feature_appeal[1])
+
+    def _draw_contexts(self, rng, day, count):
+        """Ids (count, 13) and hidden sides of contexts at this time; the popular values move with the hour."""
+        wave = 0.5 + 0.5 * np.sin(2 * np.pi * (day % 1.0 + self.phase))
+        shift = (0.3 * wave * self.context_sizes).astype(int)
+        rank = np.column_stack([np.searchsorted(c, rng.random(count) * c[-1]) for c in self.cumulative])
+        values = (rank + shift) % self.context_sizes
+        values[:, 0] = int((day % 1.0) * self.context_sizes[0])                      # the first field is the hour
+        ids = values + self.context_starts
+        effect = self.context_effect[ids].sum(axis=1) * 0.5 / np.sqrt(CONTEXT_FIELDS)
+        u = self.u[ids].sum(axis=1) / np.sqrt(CONTEXT_FIELDS * self.d)               # (count, 2 d): u.v has variance 1
+        angle = self.drift * np.pi / 2 * day / DAYS
+        pairs = u.reshape(count, -1, 2)
+        turned = pairs * np.cos(angle) + pairs[:, :, ::-1] * np.array([-1.0, 1.0]) * np.sin(angle)
+        sides = np.zeros((count, 2 * self.d, 2))                                     # v @ sides = (taste, whim)
+        sides[:, :self.d, 0] = turned.reshape(count, -1)[:, :self.d]
+        sides[:, self.d:, 1] = turned.reshape(count, -1)[:, self.d:]
+        return (ids, effect), sides
+
+    def _logits(self, effect, appeal, sides):
+        """Logits without the base rate: (taste, whim) in the last axis of `sides`."""
+        return effect + self.spread * (appeal + np.sqrt(0.6) * np.tanh(sides[..., 0]) + np.sqrt(0.3) * np.sin(3.0 * sides[..., 1]))
+
+    def observe(self):
+        self.i += 1
+        if self.i == self.block:
+            self._next_block()
+        self.items = self.lists[self.segment[self.i]][self.offset[self.i]:self.offset[self.i] + self.m[self.i]]
+        return Request(self.ids[self.i], self.items, self.table)
+
+    def _next_block(self):
+        """Requests are made in blocks: time stands still in one, and retrieval goes by prepared lists.
+
+        As in a retrieval index, each segment of contexts has its list of live ads in random order, and the candidates
+        of a request are a run of consecutive entries from a random place: distinct, and as cheap as a slice.
+        """
+        day = DAYS * min(self.done + self.block / 2, self.steps) / self.steps
+        self.day, self.i, n = day, 0, self.block
+        self.done += n
+        (self.ids, self.effect), self.sides = self._draw_contexts(self.contexts, day, n)
+        self.appeal, live = self._appeal(day), self._live(day).nonzero()[0]
+        self.lists = []
+        for _ in range(self.segments):
+            order = self.contexts.permutation(live)
+            self.lists.append(np.concatenate([order, order[:self.high]]))            # a run may go round the end
+        self.segment = self.ids[:, 2] % self.segments
+        self.m = self.contexts.integers(self.low, self.high + 1, n)
+        self.offset = self.contexts.integers(0, len(live), n)
+        self.uniform = self.rewards.random(n)
+
+    def _expected(self, which=slice(None)):
+        items, i = self.items[which], self.i
+        return sigmoid(self.base + self._logits(self.effect[i], self.appeal[items], self.v[items] @ self.sides[i]))
+
+    def pull(self, a):
+        self.shown = self._expected(slice(a, a + 1))[0]
+        return int(self.uniform[self.i] < self.shown)
+
+
+def zipf(size):
+    """Popularity of `size` values: the k-th most popular has a share proportional to 1 / k."""
+    p = 1.0 / np.arange(1, size + 1)
+    return p / p.sum()
+
+
+def standard(a, axis=0):
+    """Shifted and scaled to mean 0 and variance 1 along an axis."""
+    return (a - a.mean(axis=axis, keepdims=True)) / a.std(axis=axis, keepdims=True)

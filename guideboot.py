@@ -1,7 +1,7 @@
 """GuideBoot: guided bootstrap for contextual bandits (Pan et al., WWW 2021, Sections 3 and 4).
 
-Read it with the paper open. `# Alg1:16` is line 16 of Algorithm 1; a range `Alg1:20-22` covers a loop that
-runs as one array operation over all K models. The parts, in the paper's order:
+Read it with the paper open. `# Alg1:16` is line 16 of Algorithm 1. A range such as `Alg1:20-22` is a loop of the
+listing that runs as one array operation over all K models, or lines that a function called there holds. Parts:
 
     guidance and densities    Eq. 4-7
     fake samples              Section 3.2
@@ -33,14 +33,14 @@ def guidance(rho, alpha):
 class AdCount:
     """Density of Eq. 6: how often the id in one field (the ad_ID) was shown.
 
-    A density of your own needs these two methods: update with the rows just shown, rho of any rows.
+    A density of your own needs these two methods. `update` gets the rows just shown: one row (J,) in `replay`, a
+    buffer (c, J) in `online`. A call gets any stack of rows (..., J), as a rule (K, B, J), and returns rho (...).
     """
 
     def __init__(self, features, field=0):
         self.count, self.field = np.zeros(features), field
 
     def update(self, X):
-        """Count the shown rows: one row (J,) or a buffer (c, J), in which an id may occur many times."""
         ids = X[..., self.field]
         self.count += np.bincount(np.atleast_1d(ids), minlength=len(self.count))
 
@@ -51,7 +51,8 @@ class AdCount:
 class Harmonic:
     """Density of Eq. 7: rho(x) = 1 / sum_j 1 / Count(x_j), an unscaled harmonic mean over the J fields.
 
-    It is below 1 while a field's count is below J, although Section 3.4 assumes rho >= 1; g is then 1.
+    Section 3.4 assumes rho >= 1 for inputs seen, but it is 1 / J when all counts are 1, and below 1 as long as one
+    count is 1 (J > 1); g is then min(alpha / rho, 1) like everywhere. An id belongs to one field: no row repeats one.
     """
 
     def __init__(self, features):
@@ -59,7 +60,6 @@ class Harmonic:
         self.inverse = np.full(features, np.inf)                               # 1 / Count; an id never seen makes rho 0
 
     def update(self, X):
-        """Count every id of the shown rows, (J,) or (c, J); fields have id ranges of their own."""
         if X.ndim == 1:
             self.count[X] = count = self.count[X] + 1.0
         else:
@@ -87,14 +87,12 @@ def fake_samples(r, g, rng):
 # ---------------------------------------------------------------- a method: choose x learn from
 
 def argmax(scores, rng):
-    """Index of the largest score, ties broken at random; a score that is not a number is an error."""
-    a = int(scores.argmax())
+    """Index of the largest score, ties broken at random; a score that is not a finite number is an error."""
+    a = int(scores.argmax())                       # the first nan, if there is one
+    if not math.isfinite(scores[a]):
+        raise FloatingPointError(f"a score is {scores[a]}: the learning rate may be too large")
     ties = (scores == scores[a]).nonzero()[0]
-    if len(ties) == 1:
-        return a
-    if len(ties) == 0 or not np.isfinite(scores[a]):
-        raise FloatingPointError(f"scores must be finite, got {scores[a]}: is the learning rate too large?")
-    return int(ties[int(len(ties) * rng.random())])
+    return a if len(ties) == 1 else int(ties[int(len(ties) * rng.random())])
 
 
 class Agent:
@@ -125,6 +123,10 @@ class Agent:
         """Weights and clicks of the samples X (K, B, J) with rewards r (K, B) that the models train on."""
         return np.ones(r.shape), r                                             # Alg1:13
 
+    def learn(self, X, r, n):
+        """What `online` calls with each full buffer; methods without a bag have their own."""
+        learn(self, X, r, n)
+
 
 class GuideBoot(Agent):
     """The bootstrap guided by fake samples. GuideBoot in `replay`, Online GuideBoot in `online`."""
@@ -145,7 +147,7 @@ class GuideBoot(Agent):
 # ---------------------------------------------------------------- Algorithm 1: experience replay
 
 class History:
-    """The replay buffer H: rows appended one by one, storage doubled when full, so a step never copies it."""
+    """The replay buffer H: rows appended one by one, storage doubled when full, so that appending costs O(1) on average."""
 
     def __init__(self, fields, features):
         ids = np.intp if features < 1000 else np.uint16 if features <= 2 ** 16 else np.int32   # fast, or compact
@@ -164,11 +166,13 @@ class History:
         return self.X.take(rows, axis=0), self.r.take(rows)                    # (K, b, J), (K, b)
 
 
-def replay(agent, env, steps, b):
+def replay(agent, env, steps, b, every=1, updates=1):
     """Algorithm 1, GuideBoot with experience replay (or any other Agent with a bag of models).
 
-    Lines 2 and 3, K models initialized independently and an empty density, are the agent's constructor.
+    Lines 2 and 3, K models initialized independently and an empty density, are the agent's constructor. The paper's
+    loop learns after each step; with `every` > 1 it learns after every so many steps, then by `updates` batches.
     """
+    same_ids(agent.bag, env)
     history = History(env.fields, env.features)                                # Alg1:1
     bag, size = agent.bag, (agent.bag.K, whole("b", b))                        # Alg1:2-3
     for t in range(1, whole("steps", steps) + 1):                              # Alg1:4
@@ -180,11 +184,13 @@ def replay(agent, env, steps, b):
         agent.remember(history, x, r)                                          # Alg1:9
         # Part 2. Prepare bootstrap data, for all K models at once
         agent.update_density(x)                                                # Alg1:10
-        X_b, r_b = history.resample(size, agent.rng)                           # Alg1:11-12 (K, b, J), (K, b)
-        w, y = agent.samples(X_b, r_b)                                         # Alg1:13-19 (K, b), (K, b)
-        # Part 3. Update the models
-        bag.update(X_b, w, y)                                                  # Alg1:20-22
-        bag.publish()                                                          # Alg1:23
+        for _ in range(0 if t % every else updates):
+            X_b, r_b = history.resample(size, agent.rng)                       # Alg1:11-12 (K, b, J), (K, b)
+            w, y = agent.samples(X_b, r_b)                                     # Alg1:13-19 (K, b), (K, b)
+            # Part 3. Update the models
+            bag.update(X_b, w, y)                                              # Alg1:20-22
+        if t % every == 0:
+            bag.publish()                                                      # Alg1:23
 
 
 # ---------------------------------------------------------------- Algorithm 3: online
@@ -195,6 +201,8 @@ def online(agent, env, steps, c, n=1):
     c is a number, or a function that returns the size of the next buffer, such as `next` of a generator.
     The models that serve change only when a learning phase is complete.
     """
+    if hasattr(agent, "bag"):
+        same_ids(agent.bag, env)
     size = c if callable(c) else (lambda: c)                                   # Alg3:1-2 are the agent's constructor
     t, steps, n = 0, whole("steps", steps), whole("n", n)
     while t < steps:                                                           # Alg3:3
@@ -210,7 +218,7 @@ def serve(agent, env, t, c):
         X = observe(env)                                                       # Alg3:6    (m, J)
         a = agent.choose(X, t)                                                 # Alg3:7-9
         r_on.append(reward(env, a))                                            # Alg3:9
-        X_on.append(X[a])                                                      # Alg3:10
+        X_on.append(np.array(X[a]))                                            # Alg3:10
     return np.array(X_on), np.array(r_on)                                      # Alg3:11   (c, J), (c,)
 
 
@@ -229,9 +237,6 @@ def learn(agent, X, r, n):
     agent.bag.publish()                                                        # Alg3:23
 
 
-Agent.learn = learn                    # the hook that `online` calls; methods without a bag bring their own
-
-
 # ---------------------------------------------------------------- what may go wrong, said in one line
 
 def positive(name, value):
@@ -241,25 +246,41 @@ def positive(name, value):
 
 
 def whole(name, value):
-    if value != int(value) or value < 1:
+    if not math.isfinite(value) or value != int(value) or value < 1:
         raise ValueError(f"{name} must be a whole number, 1 or more, got {value!r}")
     return int(value)
 
 
+def probability(name, value):
+    if not 0 <= value <= 1:
+        raise ValueError(f"{name} must be 0 to 1, got {value!r}")
+    return value
+
+
+def same_ids(bag, env):
+    if bag.features != env.features:
+        raise ValueError(f"bag.features must be env.features, {env.features}, got {bag.features}")
+
+
 def observe(env):
-    """The candidates of the next request, checked: at least one row of ids within the environment's range."""
+    """The candidates of the next request, checked: rows of J ids within the environment's range, at least one."""
     X = env.observe()
     if len(X) == 0:
         raise ValueError("candidates must be at least one row of ids, got an empty set")
-    if isinstance(X, np.ndarray) and np.maximum.reduce(X.astype(np.uint64), None) >= env.features:  # a negative id becomes huge
+    if hasattr(X, "context"):                      # a request that names candidates by item, checked where it is made
+        return X
+    X = np.asarray(X)
+    if X.dtype.kind not in "iu" or X.shape[1:] != (env.fields,):
+        raise ValueError(f"candidates must be whole numbers of shape (m, {env.fields}), got {X.dtype} of shape {X.shape}")
+    if np.maximum.reduce(X.astype(np.uint64), None) >= env.features:                # as unsigned, a negative id is huge
         bad = X[(X < 0) | (X >= env.features)][0]
         raise ValueError(f"ids must be 0 to {env.features - 1} (env.features - 1), got {bad}")
-    return X
+    return X.astype(np.intp, copy=False)
 
 
 def reward(env, a):
     r = env.pull(a)
-    if r not in (0, 1):
+    if np.ndim(r) or r not in (0, 1):
         raise ValueError(f"rewards must be 0 or 1, got {r!r}")
     return r
 
@@ -274,7 +295,7 @@ def beta_moments(s, n, alpha):
 
 def guided_before_moments(s, n, alpha):
     """Mean and variance when the fakes, 0 and 1 with weight alpha each, join the data before n + 2 alpha rewards
-    are resampled: the paper's formulas, exact here, and the mean is Beta's."""
+    are resampled (2 alpha whole): the paper's formulas, exact here, and the mean is Beta's."""
     total = 2 * alpha + n
     return (alpha + s) / total, (alpha + s) * (alpha + n - s) / total ** 3
 
@@ -358,22 +379,21 @@ def guided_mean(s, n, rng, alpha=1.0):
 
 def example(alpha=1, n=50):
     """The paper's Section 3.2: after 50 impressions each, Ad_A has 1 click and Ad_B none. Who shows Ad_B?"""
-    boot = {ad: bootstrap_distribution(s, n) for ad, s in (("A", 1), ("B", 0))}
-    guided = {ad: guided_distribution(s, n, alpha) for ad, s in (("A", 1), ("B", 0))}
+    ads = dict(A=1, B=0)
+    boot = {ad: bootstrap_distribution(s, n) for ad, s in ads.items()}
+    guided = {ad: guided_distribution(s, n, alpha) for ad, s in ads.items()}
     print(f"Ad_A: 1 click in {n} impressions, Ad_B: 0 clicks in {n}; prior and fakes with alpha = {alpha}.\n"
-          f"Exact distribution of the estimated CTR, in bins of 0.02 (one # is 2 %):\n")
-    edges = np.arange(8) / 50 - 1e-9
-    columns = [np.histogram(d[0], np.append(edges, 9), weights=d[1])[0]
-               for d in (boot["A"], boot["B"], guided["A"], guided["B"])]
-    heads = ("Bootstrap Ad_A", "Bootstrap Ad_B", "GuideBoot Ad_A", "GuideBoot Ad_B")
-    print("   CTR      " + "".join(f"{head:25}" for head in heads).rstrip())
+          "Exact distribution of the estimated CTR (one # is 6 %, or the start of it):\n")
+    edges = np.append(np.arange(6) * 0.02 - 1e-9, 1.0)
+    columns = [np.histogram(d[ad][0], edges, weights=d[ad][1])[0] for d in (boot, guided) for ad in ads]
+    print("CTR         Bootstrap Ad_A           Bootstrap Ad_B           GuideBoot Ad_A           GuideBoot Ad_B")
     for i, row in enumerate(zip(*columns)):
-        bars = "".join(f"{p:6.1%} {'#' * round(50 * p):18}"[:25] for p in row)
-        print(f"{i * 0.02:.2f}{'-' + format(i * 0.02 + 0.02, '.2f') if i < 7 else ' and up'}  {bars}".rstrip())
+        label = f"{i * 0.02:.2f}-{i * 0.02 + 0.02:.2f}" if i < 5 else "0.10 and up"
+        print(f"{label:11}" + "".join(f"{p:7.1%} {'#' * math.ceil(p / 0.06 - 0.01):17}" for p in row).rstrip())
     print("\n                    mean A   std A    mean B   std B    P(Ad_B is shown)")
-    rows = [("Bootstrap (Eq. 3)", [moments(*boot[ad]) for ad in "AB"], chance_to_win(boot["B"], boot["A"])),
-            ("GuideBoot", [moments(*guided[ad]) for ad in "AB"], chance_to_win(guided["B"], guided["A"])),
-            ("Beta (Eq. 2)", [beta_moments(s, n, alpha) for s in (1, 0)],
+    rows = [("Bootstrap (Eq. 3)", [moments(*boot[ad]) for ad in ads], chance_to_win(boot["B"], boot["A"])),
+            ("GuideBoot", [moments(*guided[ad]) for ad in ads], chance_to_win(guided["B"], guided["A"])),
+            ("Beta (Eq. 2)", [beta_moments(s, n, alpha) for s in ads.values()],
              beta_chance_to_win(alpha, alpha + n, alpha + 1, alpha + n - 1))]
     for name, ((mA, vA), (mB, vB)), p in rows:
         print(f"{name:20}{mA:.4f}   {vA ** 0.5:.4f}   {mB:.4f}   {vB ** 0.5:.4f}   {p:.4f}")

@@ -12,6 +12,8 @@ import multiprocessing
 import multiprocessing.connection
 import os
 import platform
+import re
+import shutil
 import signal
 import sys
 import time
@@ -53,18 +55,22 @@ def number(kind, low, above=False, high=math.inf):
 
 
 def some_of(text, names):
-    """Some of `names`, separated by commas, in any case; returned in the order of `names`."""
-    wanted = {word.strip().lower() for word in text.split(",") if word.strip()}
-    unknown = sorted(wanted - {name.lower() for name in names})
+    """Some of `names`, separated by commas, returned in the order of `names`; case, blanks and hyphens do not matter."""
+    def plain(name):
+        return "".join(c for c in name.lower().replace("epsilon", "e").replace("\u03b5", "e") if c.isalnum())
+    wanted = {plain(word): word.strip() for word in text.split(",") if plain(word)}
+    unknown = [word for key, word in wanted.items() if key not in map(plain, names)]
     if unknown or not wanted:
         raise argparse.ArgumentTypeError(f"must be some of {', '.join(names)}; got {', '.join(unknown) or repr(text)}")
-    return [name for name in names if name.lower() in wanted]
+    return [name for name in names if plain(name) in wanted]
 
 
 def writable_folder(text):
     """A folder that exists or can be made, and can be written to."""
-    folder = Path(text)
+    folder = Path(text).expanduser()
     try:
+        if not text.strip():
+            raise OSError(0, "the name is empty")
         folder.mkdir(parents=True, exist_ok=True)
         probe = folder / f".probe-{os.getpid()}"
         probe.touch()
@@ -75,6 +81,11 @@ def writable_folder(text):
 
 
 # ---------------------------------------------------------------- processes
+
+def cores():
+    """Processors that this process may use, at most 60 (Windows waits for no more pipes at once)."""
+    return min(60, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+
 
 def _work(pipe, function):
     signal.signal(signal.SIGINT, signal.SIG_IGN)         # Ctrl-C is the parent's to handle
@@ -99,18 +110,21 @@ def pool(function, jobs, workers):
     todo, busy = list(jobs)[::-1], {}
     context = multiprocessing.get_context("spawn")       # the same start on every system, with its own BLAS
 
-    def start():
-        here, there = context.Pipe()
-        process = context.Process(target=_work, args=(there, function), daemon=True)
-        process.start()
-        there.close()
-        busy[here] = process, todo.pop()
-        here.send(busy[here][1])
+    def give(pipe, process):
+        busy[pipe] = process, todo.pop()
+        try:
+            pipe.send(busy[pipe][1])
+        except OSError:                                  # it has just died: the next look at its pipe says so
+            pass
 
     try:
         while todo or busy:
             while todo and len(busy) < workers:
-                start()
+                here, there = context.Pipe()
+                process = context.Process(target=_work, args=(there, function), daemon=True)
+                process.start()
+                there.close()
+                give(here, process)
             for pipe in multiprocessing.connection.wait(list(busy)):
                 process, job = busy[pipe]
                 try:
@@ -121,34 +135,34 @@ def pool(function, jobs, workers):
                 if kind != "tick":
                     del busy[pipe]
                     if kind != "died" and todo:
-                        busy[pipe] = process, todo.pop()
-                        pipe.send(busy[pipe][1])
+                        give(pipe, process)
                 yield job, kind, value
     finally:
-        for pipe, (process, _) in busy.items():
+        for process, _ in busy.values():
             process.terminate()
 
 
 class Progress:
-    """One rewritten line on a terminal (a line now and then elsewhere): what is done and the time left."""
+    """One rewritten line on a terminal (elsewhere a line now and then): what is done and the time left."""
 
     def __init__(self, total):
         self.total, self.fraction, self.started, self.shown = total, {}, time.monotonic(), 0.0
+        self.terminal = sys.stderr.isatty()
 
     def update(self, job, fraction, label):
         self.fraction[job] = fraction
         now, done = time.monotonic(), sum(self.fraction.values())
-        if now - self.shown < (0.2 if sys.stderr.isatty() else 20) and done < self.total:
+        if now - self.shown < (0.2 if self.terminal else 20.0):
             return
-        self.shown = now
-        left = (now - self.started) * (self.total - done) / max(done, 1e-9)
-        line = f"{done:.1f} of {self.total} runs, {duration(left)} left, {label}"
-        print(f"\r{line:79.79}" if sys.stderr.isatty() else line, end="" if sys.stderr.isatty() else "\n",
-              file=sys.stderr, flush=True)
+        self.shown, spent = now, now - self.started
+        left = f"{duration(spent * (self.total - done) / done)} left" if done > 0.02 * self.total else "time left not yet known"
+        line = f"{done:.1f} of {self.total} runs, {left}, {label}"
+        width = shutil.get_terminal_size().columns - 1
+        print(f"\r{line[:width].ljust(width)}" if self.terminal else line, end="" if self.terminal else "\n", file=sys.stderr, flush=True)
 
     def close(self):
-        if sys.stderr.isatty():
-            print("\r" + " " * 79 + "\r", end="", file=sys.stderr, flush=True)
+        if self.terminal:
+            print("\r" + " " * (shutil.get_terminal_size().columns - 1) + "\r", end="", file=sys.stderr, flush=True)
 
 
 def duration(seconds):
@@ -158,47 +172,114 @@ def duration(seconds):
 # ---------------------------------------------------------------- result file
 
 def fingerprint(*modules):
-    """A short hash of the code of these files; comments and layout do not count."""
+    """A short hash of the code of these files; comments and layout do not count, docstrings and the Python version do."""
     trees = [ast.dump(ast.parse(Path(module).read_text(encoding="utf-8"))) for module in modules]
     return hashlib.sha256("\n".join(trees).encode()).hexdigest()[:12]
 
 
-def versions():
-    return {"python": platform.python_version(), "numpy": np.__version__}
+class Results:
+    """A result file: a comment line with all that made its numbers, then CSV, one line per finished run.
 
+    `header` says what the numbers depend on: options, versions, code. A file with the same header is gone on with; any
+    other is moved aside, never mixed with and never overwritten. Every change writes the whole file beside the old
+    one and then takes its place, so a crash or a full disk leaves the old file or the new one.
+    """
 
-def write_results(path, header, columns, rows):
-    """A comment line with all that made the numbers, then CSV, one line per run; the file appears whole or not at all."""
-    temporary = path.with_name(path.name + ".partial")
-    with open(temporary, "w", newline="", encoding="utf-8") as file:
-        file.write("# " + json.dumps(header) + "\n")
-        table = csv.writer(file, lineterminator="\n")
-        table.writerow(["method", "seed", *columns])
-        for (method, seed), values in rows.items():
-            table.writerow([method, seed, *map(repr, map(float, values))])
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
+    def __init__(self, path, header, columns, order, fresh=False):
+        self.path, self.columns, self.order, self.rows = path, columns, order, {}
+        self.header = dict(header, python=platform.python_version(), numpy=np.__version__)
+        if not path.exists():
+            return
+        try:
+            header, old_columns, rows = read_results(path)
+        except (ValueError, OSError) as error:
+            self.aside("unreadable", f"{path} is not a complete result file ({error})")
+        else:
+            different = differences(header, self.header) or ([] if old_columns == columns else ["columns"])
+            if fresh:
+                self.aside("before-fresh", "starting over, as asked")
+            elif different:
+                self.aside("other-" + "-".join(re.findall(r"\w+", different[0].split(":")[0])), "; ".join(different))
+            else:
+                self.rows = rows
+
+    def aside(self, word, why):
+        """Move the file and its figure to names that say so, and tell."""
+        n = 1
+        while self.path.with_name(f"{self.path.stem}.{word}-{n}{self.path.suffix}").exists():
+            n += 1
+        for path in (self.path, self.path.with_suffix(".svg")):
+            if path.exists():
+                os.replace(path, path.with_name(f"{path.stem}.{word}-{n}{path.suffix}"))
+        print(f"{why}: the earlier results are now {self.path.stem}.{word}-{n}{self.path.suffix}, starting anew")
+
+    def add(self, key, values):
+        self.rows[key] = np.array(values, float)
+        self.rows = {key: self.rows[key] for key in sorted(self.rows, key=lambda key: (self.order.index(key[0]), key[1]))}
+        temporary = self.path.with_name(self.path.name + ".partial")
+        with open(temporary, "w", newline="", encoding="utf-8") as file:
+            file.write("# " + json.dumps(self.header) + "\n")
+            table = csv.writer(file, lineterminator="\n")
+            table.writerow(["method", "seed", *self.columns])
+            table.writerows([method, seed, *map(repr, values.tolist())] for (method, seed), values in self.rows.items())
+            file.write("# end\n")
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, self.path)
 
 
 def read_results(path):
-    """Header, columns and rows {(method, seed): numbers} of a file that `write_results` wrote."""
-    with open(path, newline="", encoding="utf-8") as file:
-        header = json.loads(file.readline()[2:])
-        _, _, *columns = next(table := csv.reader(file))
-        rows = {(method, int(seed)): np.array(values, float) for method, seed, *values in table}
-    return header, columns, rows
+    """Header, columns and rows {(method, seed): numbers} of a result file; ValueError if it is not a whole one."""
+    lines = Path(path).read_text(encoding="utf-8").splitlines()
+    if len(lines) < 3 or not lines[0].startswith("# {") or lines[-1] != "# end":
+        raise ValueError("its first or last line is not one of ours")
+    table = list(csv.reader(lines[1:-1]))
+    rows = {(method, int(seed)): np.array(values, float) for method, seed, *values in table[1:]}
+    if table[0][:2] != ["method", "seed"] or any(len(row) != len(table[0]) for row in table):
+        raise ValueError("a line has too few or too many columns")
+    return json.loads(lines[0][2:]), table[0][2:], rows
 
 
-def keep_aside(path):
-    """Rename an existing file so that nothing is overwritten; returns the new name, or None."""
-    if not path.exists():
-        return None
-    n = 1
-    while (aside := path.with_name(f"{path.stem}.old-{n}{path.suffix}")).exists():
-        n += 1
-    os.replace(path, aside)
-    return aside
+def differences(old, new, name=""):
+    """What differs between two headers, one short text each."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        return [text for key in {**old, **new} for text in differences(old.get(key), new.get(key), key)]
+    return [] if old == new else [f"{name}: the file has {old}, now {new}"]
+
+
+def experiment(results, run, jobs, workers):
+    """Run every job whose (method, seed) the results lack, saving each as it ends; returns the exit code.
+
+    A job is (method, seed, options); run(job, tick) returns its row of numbers. A FloatingPointError is a run that
+    diverged: its row is all nan. Whatever fails, the others go on and what is finished is kept.
+    """
+    todo, code = [job for job in jobs if job[:2] not in results.rows], 0
+    if len(todo) < len(jobs):
+        print(f"{len(jobs) - len(todo)} of {len(jobs)} already done" + ("" if todo else ": nothing to run, the table is from the file"))
+    progress = Progress(len(todo))
+    try:
+        for (method, seed, _), kind, value in pool(run, todo, workers):
+            progress.update((method, seed), value if kind == "tick" else 1.0, f"{method}, seed {seed}")
+            if kind == "failed" and value.startswith("FloatingPointError"):
+                progress.close()
+                print(f"diverged: {method}, seed {seed}: {value.split(': ', 1)[1]}", file=sys.stderr)
+                kind, value = "done", np.full(len(results.columns), math.nan)
+            if kind == "done":
+                results.add((method, seed), value)
+            elif kind != "tick":
+                progress.close()
+                print(f"{kind}: {method}, seed {seed}: {value}; the same command tries it again", file=sys.stderr)
+                code = 1
+    except KeyboardInterrupt:
+        progress.close()
+        print("interrupted: finished runs are kept, the same command goes on", file=sys.stderr)
+        return 130
+    except OSError as error:
+        progress.close()
+        print(f"cannot save {results.path}: {error.strerror}; the file holds what was saved before, the same command goes on", file=sys.stderr)
+        return 1
+    progress.close()
+    return code
 
 
 # ---------------------------------------------------------------- statistics
@@ -206,7 +287,7 @@ def keep_aside(path):
 def t95(df):
     """The 97.5 % quantile of Student's t: half-width of a 95 % interval in standard errors.
 
-    With t = sqrt(df) tan(angle) the density of |t| is proportional to cos(angle)^(df - 1); integrated on a grid.
+    With t = sqrt(df) tan(angle) the density of the angle is proportional to cos(angle)^(df - 1); summed on a grid.
     """
     if df < 1:
         return math.inf
@@ -222,9 +303,15 @@ def mean_and_error(values):
 
 
 def paired(a, b):
-    """Mean of a - b over runs with the same seed and the half-width of its 95 % interval."""
-    mean, error = mean_and_error(np.asarray(a) - np.asarray(b))
-    return mean, t95(len(a) - 1) * error
+    """Mean of a - b over the seeds that both {seed: value} have, and the half-width of its 95 % interval."""
+    gaps = [a[seed] - b[seed] for seed in a if seed in b]
+    mean, error = mean_and_error(gaps) if gaps else (math.nan, math.nan)
+    return mean, t95(len(gaps) - 1) * error
+
+
+def plus_minus(mean, error, form=".1f"):
+    """Text for a number and its uncertainty, which one run alone does not have."""
+    return "" if math.isnan(mean) else format(mean, form) + (f" +- {error:{form.lstrip('+')}}" if math.isfinite(error) else "")
 
 
 # ---------------------------------------------------------------- text table
@@ -240,6 +327,7 @@ def text_table(heads, rows):
 # ---------------------------------------------------------------- SVG figure
 
 # Told apart by colour-blind readers (Okabe and Ito's colours, darkest first) and, in grey, by dash and lightness.
+# Style 0 and 1, thick lines, are for GuideBoot and Online GuideBoot.
 STYLES = [("#000000", ""), ("#0072B2", ""), ("#D55E00", ""), ("#009E73", "7 3"), ("#CC79A7", "7 3"), ("#56B4E9", "7 3"),
           ("#E69F00", "2 3"), ("#0072B2", "2 3"), ("#D55E00", "9 3 2 3"), ("#888888", "2 5")]
 
@@ -252,14 +340,14 @@ def nice_ticks(low, high, about=7):
     return np.arange(math.floor(low / step), math.ceil(high / step) + 1) * step
 
 
-def spread(positions, gap):
-    """Move label positions apart until neighbours are `gap` apart, keeping their order and centre as far as possible."""
+def spread(positions, gap, low, high):
+    """Move label positions apart until neighbours are `gap` apart, in the same order, between low and high if they fit."""
     order, moved = np.argsort(positions, kind="stable"), np.array(positions, float)
     for _ in range(200):
         for i, j in zip(order, order[1:]):
-            overlap = gap - (moved[j] - moved[i])
-            if overlap > 0:
-                moved[i], moved[j] = moved[i] - overlap / 2, moved[j] + overlap / 2
+            overlap = max(0.0, gap - (moved[j] - moved[i]))
+            moved[i], moved[j] = moved[i] - overlap / 2, moved[j] + overlap / 2
+        moved[order[0]], moved[order[-1]] = max(moved[order[0]], low), min(moved[order[-1]], high)
     return moved
 
 
@@ -268,11 +356,11 @@ def escape(text):
 
 
 def line_chart(path, title, x_label, y_label, series, width=860, height=470):
-    """series: (name, x, y, half-width of the band) each; labelled at the right end of the lines."""
+    """series: (name, style, x, y, half-width of the band or None); lines are labelled at their right end."""
     left, right, top, bottom = 74, width - 190, 44, height - 58
-    finite = [np.concatenate([y - np.nan_to_num(band), y + np.nan_to_num(band)]) for _, _, y, band in series]
-    xt = nice_ticks(0, max(x[-1] for _, x, _, _ in series))
-    yt = nice_ticks(min(0.0, min(map(np.min, finite))), max(map(np.max, finite)))
+    reach = np.concatenate([np.concatenate([y - band, y + band]) if band is not None else y for _, _, _, y, band in series])
+    xt = nice_ticks(0, max(x[-1] for _, _, x, _, _ in series))
+    yt = nice_ticks(min(0.0, reach.min()), reach.max())
 
     def sx(x):
         return left + (np.asarray(x, float) - xt[0]) / (xt[-1] - xt[0]) * (right - left)
@@ -291,19 +379,25 @@ def line_chart(path, title, x_label, y_label, series, width=860, height=470):
                    f'<text x="{left - 8}" y="{sy(v) + 4:.1f}" text-anchor="end">{v:g}</text>')
     for v in xt:
         out.append(f'<path d="M{sx(v):.1f} {bottom}v5" stroke="black"/>'
-                   f'<text x="{sx(v):.1f}" y="{bottom + 20}" text-anchor="middle">{v:,.0f}</text>')
+                   f'<text x="{sx(v):.1f}" y="{bottom + 20}" text-anchor="middle">{v:,.7g}</text>')
     out.append(f'<path d="M{left} {top}V{bottom}H{right}" stroke="black" fill="none"/>'
                f'<text x="{(left + right) / 2}" y="{height - 14}" text-anchor="middle">{escape(x_label)}</text>'
                f'<text transform="translate(18 {(top + bottom) / 2}) rotate(-90)" text-anchor="middle">{escape(y_label)}</text>')
-    labels = spread([float(sy(y[-1])) for _, _, y, _ in series], 17)
-    for i, (name, x, y, band) in enumerate(series):
-        colour, dash = STYLES[i % len(STYLES)]
-        if np.isfinite(band).all():
+    labels = spread([float(sy(y[-1])) for _, _, _, y, _ in series], 17, top, bottom)
+    for label, (name, style, x, y, band) in zip(labels, series):
+        colour, dash = STYLES[style % len(STYLES)]
+        if band is not None:
             outline = points(np.append(x, x[::-1]), np.append(y + band, (y - band)[::-1]))
             out.append(f'<polygon points="{outline}" fill="{colour}" fill-opacity="0.13"/>')
-        stroke = f'stroke="{colour}" stroke-width="{2.6 if i < 2 else 1.7}" stroke-dasharray="{dash}"'
-        end = float(sx(x[-1]))
+        stroke = f'stroke="{colour}" stroke-width="{2.6 if style < 2 else 1.7}" stroke-dasharray="{dash}"'
         out.append(f'<polyline points="{points(x, y)}" fill="none" {stroke}/>'
-                   f'<path d="M{end + 3:.1f} {float(sy(y[-1])):.1f}L{right + 20} {labels[i]:.1f}h22" fill="none" {stroke}/>'
-                   f'<text x="{right + 47}" y="{labels[i] + 4:.1f}">{escape(name)}</text>')
-    path.write_text("\n".join(out) + "\n</svg>\n", encoding="utf-8")
+                   f'<path d="M{float(sx(x[-1])) + 3:.1f} {float(sy(y[-1])):.1f}L{right + 20} {label:.1f}h22" fill="none" {stroke}/>'
+                   f'<text x="{right + 47}" y="{label + 4:.1f}">{escape(name)}</text>')
+    write_text(path, "\n".join(out) + "\n</svg>\n")
+
+
+def write_text(path, text):
+    """The file appears whole or not at all."""
+    temporary = path.with_name(path.name + ".partial")
+    temporary.write_text(text, encoding="utf-8")
+    os.replace(temporary, path)

@@ -51,9 +51,6 @@ DEFAULTS = dict(
     init=0.1,               # ours   standard deviation of the models' initial weights
     arms=10,                # ours   --arms: number of arms, CTRs uniform in 0 to 0.1
 )
-PAPER = dict(runs=50, steps=None)
-
-
 def bag(o, seed, K, learning_rate):
     return LogisticBag(Synthetic.features, [stream(seed, "models", k) for k in range(K)], learning_rate, init=o["init"])
 
@@ -99,6 +96,7 @@ ARMS = {
     "Giro": step_by_step(lambda rng, o: baselines.GiroArms(o["arms"], rng, o["giro_alpha"])),
     "Random": step_by_step(lambda rng, o: baselines.RandomPolicy(rng)),
 }
+STYLE = {method: i for i, method in enumerate(METHODS)} | {"Thompson (Beta)": 3}      # of the lines in the figure
 
 
 def checkpoints(steps):
@@ -108,35 +106,42 @@ def checkpoints(steps):
 
 def run(job, tick=lambda fraction: None):
     """One run of one method: cumulative regret at the checkpoints, then the average reward."""
-    task, method, seed, o = job
-    env = BernoulliArms(seed, o["arms"]) if task == "arms" else Synthetic(seed)
-    scored = Scored(env, o["steps"], tick)
-    (ARMS if task == "arms" else METHODS)[method](o, seed, stream(seed, "agent"), scored)
-    return [*np.cumsum(scored.regret)[checkpoints(o["steps"]) - 1], scored.rewards.mean()]
+    method, seed, o = job
+    env = Scored(BernoulliArms(seed, o["arms"]) if o["task"] == "arms" else Synthetic(seed), o["steps"], tick)
+    try:
+        (ARMS if o["task"] == "arms" else METHODS)[method](o, seed, stream(seed, "agent"), env)
+    except FloatingPointError as error:
+        raise FloatingPointError(f"at step {env.t + 1:,} {error}")
+    return [*np.cumsum(env.regret)[checkpoints(o["steps"]) - 1], env.rewards.mean()]
 
 
 def options(argv):
     p = report.Parser(prog="run_synthetic.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    whole, positive = report.number(int, 1), report.number(float, 0, above=True)
+    whole, positive = report.number(int, 1, high=10 ** 9), report.number(float, 0, above=True)
 
     def add(name, kind, text):
-        p.add_argument("--" + name.replace("_", "-"), type=kind, default=DEFAULTS[name], metavar="N", help=f"{text} (default %(default)s)")
+        p.add_argument("--" + name.replace("_", "-"), type=kind, default=DEFAULTS[name], metavar="N" if kind is whole else "X",
+                       help=f"{text} (default %(default)s)")
     add("runs", whole, "runs per method, each with a seed of its own")
     add("steps", whole, "time steps of a run")
-    p.add_argument("--methods", metavar="A,B", help=f"only these, separated by commas; of: {', '.join(METHODS)}")
-    add("seed", report.number(int, 0), "seed of the first run; run i uses seed + i")
-    p.add_argument("--workers", type=whole, default=os.cpu_count() or 1, metavar="N", help="processes; results do not depend on it (default: one per core)")
+    p.add_argument("--methods", metavar="A,B", help=f"only these, separated by commas; of: {', '.join(METHODS)}; "
+                   f"with --arms of: {', '.join(ARMS)}")
+    add("seed", report.number(int, 0, high=10 ** 9), "seed of the first run; run i uses seed + i")
+    p.add_argument("--workers", type=report.number(int, 1, high=60), default=report.cores(), metavar="N",
+                   help="processes; results do not depend on it (default: one per core)")
     add("alpha", positive, "strength of GuideBoot's guidance, and the prior of --arms' Thompson sampling")
-    add("models", whole, "K, the number of models in a bag")
-    add("batch", whole, "b, rows that each model resamples per step (replay methods)")
+    add("models", report.number(int, 1, high=1000), "K, the number of models in a bag")
+    add("batch", report.number(int, 1, high=10 ** 6), "b, rows that each model resamples per step (replay methods)")
     add("buffer", whole, "c, steps between two learning phases (online methods)")
     add("minibatches", whole, "n, mini-batches per learning phase (online methods)")
     add("learning_rate", positive, "Adam's learning rate of all replay methods")
     add("online_learning_rate", positive, "Adam's learning rate of all online methods")
     p.add_argument("--out", default="out", metavar="DIR", help="folder for the table and the figure (default %(default)s)")
-    p.add_argument("--arms", action="store_true", dest="task_arms", help="the multi-armed comparison instead: ten arms, no context")
+    p.add_argument("--fresh", action="store_true", help="start over; the earlier results are moved aside")
+    p.add_argument("--arms", action="store_true", dest="arms_task",
+                   help="the multi-armed comparison instead: ten arms, no context; uses alpha, runs, steps and seed alone")
     args = p.parse_args(argv)
-    methods = list(ARMS if args.task_arms else METHODS)
+    methods = list(ARMS if args.arms_task else METHODS)
     args.methods = p.check("--methods", report.some_of, args.methods, methods) if args.methods is not None else methods
     args.out = p.check("--out", report.writable_folder, args.out)
     return args
@@ -144,59 +149,49 @@ def options(argv):
 
 def main(argv=None):
     args = options(argv)
-    task = "arms" if args.task_arms else "synthetic"
-    o = {name: getattr(args, name, value) for name, value in DEFAULTS.items()}
-    o["arms"] = DEFAULTS["arms"]
+    task = "arms" if args.arms_task else "synthetic"
+    o = dict({name: getattr(args, name, value) for name, value in DEFAULTS.items() if name not in ("runs", "seed")}, task=task)
     here = Path(__file__).parent
-    header = dict(experiment=task, options=o, methods=args.methods, **report.versions(),
-                  code=report.fingerprint(*(here / f"{m}.py" for m in ("guideboot", "baselines", "envs", "nn", "run_synthetic"))))
-    jobs = [(task, method, seed, o) for seed in range(args.seed, args.seed + args.runs) for method in args.methods]
-    print(f"{task}: {len(args.methods)} methods, {args.runs} runs of {args.steps:,} steps "
-          f"(the paper: 50 runs; it does not say how many steps), {args.workers} workers", flush=True)
-    started, progress, rows, failures = time.monotonic(), report.Progress(len(jobs)), {}, []
-    for (_, method, seed, _), kind, value in report.pool(run, jobs, args.workers):
-        progress.update((method, seed), value if kind == "tick" else 1.0, f"{method}, seed {seed}")
-        if kind == "done":
-            rows[method, seed] = value
-        elif kind != "tick":
-            failures.append(f"{method}, seed {seed}: {value}")
-    progress.close()
-    rows = {(m, s): rows[m, s] for m in args.methods for s in range(args.seed, args.seed + args.runs) if (m, s) in rows}
-    if rows:
-        show(args, task, header, rows, time.monotonic() - started)
-    for failure in failures:
-        print(f"failed: {failure}", file=sys.stderr)
-    return 1 if failures else 0
+    header = dict(options=o, code=report.fingerprint(*(here / f"{m}.py" for m in ("guideboot", "baselines", "envs", "nn", "run_synthetic"))))
+    seeds = range(args.seed, args.seed + args.runs)
+    print(f"{task}: {len(args.methods)} methods, {args.runs} runs of {args.steps:,} steps, {args.workers} workers"
+          + (" (the paper's Figure 3: 50 runs, the number of steps is not given)" if task == "synthetic" else ""), flush=True)
+    started = time.monotonic()
+    results = report.Results(args.out / f"{task}.csv", header, [*(f"regret@{t}" for t in checkpoints(args.steps)), "reward"],
+                             list(ARMS if args.arms_task else METHODS), args.fresh)
+    code = report.experiment(results, run, [(method, seed, o) for seed in seeds for method in args.methods], args.workers)
+    rows = {m: {s: results.rows[m, s] for s in seeds if (m, s) in results.rows} for m in args.methods}
+    if any(rows.values()):
+        show(task, results.path, checkpoints(args.steps), {m: by_seed for m, by_seed in rows.items() if by_seed})
+        print(f"\n{report.duration(time.monotonic() - started)}. Wrote {results.path} and {results.path.with_suffix('.svg')}")
+    return code
 
 
-def show(args, task, header, rows, seconds):
-    """Print the table, write the CSV and the figure."""
-    steps = checkpoints(args.steps)
-    path = args.out / f"{task}.csv"
-    old = report.keep_aside(path)
-    report.write_results(path, header, [*(f"regret@{t}" for t in steps), "reward"], rows)
-    by_method = {m: np.array([v for (name, _), v in rows.items() if name == m]) for m in args.methods}
-    by_method = {m: v for m, v in by_method.items() if len(v)}
-    final = {m: v[:, -2] for m, v in by_method.items()}
-    lines = []
-    for m in sorted(final, key=lambda m: final[m].mean()):
-        mean, error = report.mean_and_error(final[m])
-        gap = "" if m == "GuideBoot" or len(final.get("GuideBoot", ())) != len(final[m]) else "{:+.1f} +- {:.1f}".format(
-            *report.paired(final[m], final["GuideBoot"]))
-        lines.append([m, f"{mean:.1f} +- {error:.1f}", gap, f"{by_method[m][:, -1].mean():.4f}"])
-    print(f"\nCumulative regret after {args.steps:,} steps: mean +- standard error over {args.runs} runs;\n"
-          "minus GuideBoot's, run by run: mean +- half-width of the 95 % interval.\n")
-    print(report.text_table(["Method", "regret", "minus GuideBoot", "reward per step"], lines))
+def show(task, path, steps, rows):
+    """Print the table and draw the figure of rows[method][seed]."""
+    final = {m: {s: v[-2] for s, v in by_seed.items() if np.isfinite(v[-2])} for m, by_seed in rows.items()}
+    lines, reference = [], final.get("GuideBoot", {})
+    for m in sorted(final, key=lambda m: np.mean(list(final[m].values())) if final[m] else np.inf):
+        diverged = len(rows[m]) - len(final[m])
+        numbers = ["", "", ""] if not final[m] else [
+            report.plus_minus(*report.mean_and_error(list(final[m].values()))),
+            "" if m == "GuideBoot" else report.plus_minus(*report.paired(final[m], reference), "+.1f"),
+            f"{np.nanmean([v[-1] for v in rows[m].values()]):.4f}"]
+        lines.append([m, *numbers, f"{len(final[m])}" + (f", {diverged} diverged" if diverged else "")])
+    print(f"\nCumulative regret after {steps[-1]:,} steps: mean +- standard error over runs; minus GuideBoot's on the same\n"
+          "seeds: mean +- half-width of the 95 % interval.\n")
+    print(report.text_table(["Method", "regret", "minus GuideBoot", "reward per step", "runs"], lines))
     series = []
-    for m, v in by_method.items():
-        average = v[:, :-1] / steps
-        band = average.std(axis=0, ddof=1) / np.sqrt(len(v)) if len(v) > 1 else np.full(len(steps), np.nan)
-        series.append((m, steps, average.mean(axis=0), band))
-    title = {"synthetic": "Synthetic task (Fig. 3)", "arms": f"{header['options']['arms']} Bernoulli arms"}[task]
-    report.line_chart(path.with_suffix(".svg"), f"{title}: {args.runs} runs, band: one standard error",
-                      "step t", "average regret per step up to t", series)
-    print(f"\n{report.duration(seconds)}. Wrote {path} and {path.with_suffix('.svg')}"
-          + (f"; the earlier table is now {old}" if old else ""))
+    for m in rows:
+        average = np.array([v[:-1] / steps for v in rows[m].values() if np.isfinite(v[-2])])      # (runs, checkpoints)
+        if len(average):
+            band = average.std(axis=0, ddof=1) / np.sqrt(len(average)) if len(average) > 1 else None
+            series.append((m, STYLE[m], steps, average.mean(axis=0), band))
+    runs = max(map(len, rows.values()))
+    title = {"synthetic": "Synthetic task (Fig. 3)", "arms": f"{DEFAULTS['arms']} Bernoulli arms"}[task]
+    if series:
+        report.line_chart(path.with_suffix(".svg"), f"{title}: {runs} runs, band: one standard error" if runs > 1 else f"{title}: one run",
+                          "step t", "average regret per step up to t", series)
 
 
 if __name__ == "__main__":

@@ -63,6 +63,17 @@ def test_posterior_mode_and_covariance_equal_an_independent_newton_solve(seed, c
     assert len(posterior.row) == len(set(map(tuple, X)))
 
 
+def test_posterior_keeps_more_distinct_inputs_than_its_first_storage_holds():
+    """200 inputs, each its own id: every weight then depends on its own n and s and on the bias alone."""
+    posterior = baselines.LogisticPosterior(1, 200, None)
+    X, r = np.arange(200)[:, None], np.arange(200) % 3 == 0
+    for _ in range(2):
+        posterior.learn(X, r)
+    assert len(posterior.row) == 200 and posterior.n.sum() == 400 and posterior.s.sum() == 2 * 67
+    weights = posterior.mode[:200]
+    assert np.ptp(weights[r]) < 1e-6 and np.ptp(weights[~r]) < 1e-6 and weights[r].min() > 0 > weights[~r].max()
+
+
 def test_posterior_of_one_input_against_numerical_integration():
     """x always the same: the logit z = theta_0 + bias has prior N(0, 2/precision) and n trials with s clicks.
 
@@ -134,6 +145,10 @@ def test_epsilon_decays_linearly_to_zero():
     agent = baselines.EpsilonGreedy(bag(init=0.0), np.random.default_rng(0), epsilon=0.5, decay=100)
     agent.bag.published[0, 0] = 1.0
     X = np.array([[0, 4, 7], [1, 4, 7]])
+    agent.epsilon, agent.decay = 1.0, 2
+    shares = [np.mean([agent.choose(X, t) for _ in range(4000)]) for t in (1, 2, 3)]       # 1, 1/2, 0 explore; half of them
+    assert abs(shares[0] - 0.5) < 5 / math.sqrt(16_000) and abs(shares[1] - 0.25) < 5 / math.sqrt(16_000) and shares[2] == 0
+    agent.epsilon, agent.decay = 0.5, 100
     for t, expected in ((1, 0.25), (51, 0.125), (101, 0.0), (500, 0.0)):
         share = np.mean([agent.choose(X, t) for _ in range(4000)])
         assert abs(share - expected) <= 5 * math.sqrt(expected * (1 - expected) / 4000)

@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import baselines
+import guideboot as gb
 import report
 import run_synthetic
 
@@ -33,7 +35,7 @@ def test_ten_rows_sorted_by_regret_with_errors_and_paired_differences(all_method
     out, done = all_methods
     _, columns, rows = report.read_results(out / "synthetic.csv")
     assert len(rows) == 20 and len({m for m, _ in rows}) == 10 and columns[-2:] == ["regret@120", "reward"]
-    table = done.stdout.split("reward per step\n")[1].splitlines()[1:11]
+    table = done.stdout.split("reward per step  runs\n")[1].splitlines()[1:11]
     means = [float(re.search(r"  +([\d.]+) \+- ", line).group(1)) for line in table]
     assert means == sorted(means)
     for line in table:
@@ -44,7 +46,7 @@ def test_ten_rows_sorted_by_regret_with_errors_and_paired_differences(all_method
         assert f"{final.mean():.1f} +- {abs(final[0] - final[1]) / 2:.1f}" in line          # se of two: half their distance
         if name != "GuideBoot":
             assert f"{d.mean():+.1f} +- {12.7062 * abs(d[0] - d[1]) / 2:.1f}" in line       # t(1) at 97.5 %: 12.7062
-    assert "the paper: 50 runs" in done.stdout
+    assert "the paper's Figure 3: 50 runs" in done.stdout
 
 
 def test_result_is_the_same_for_any_number_of_workers_and_any_subset_of_methods(all_methods, tmp_path):
@@ -53,7 +55,7 @@ def test_result_is_the_same_for_any_number_of_workers_and_any_subset_of_methods(
     _, _, some = report.read_results(tmp_path / "synthetic.csv")
     assert {m for m, _ in some} == {"GuideBoot", "OBB", "TS-BLR"}
     assert all((rows[key] == some[key]).all() for key in some)
-    again = run_synthetic.run(("synthetic", "Giro", 1, dict(run_synthetic.DEFAULTS, steps=120)))
+    again = run_synthetic.run(("Giro", 1, dict(run_synthetic.DEFAULTS, steps=120, task="synthetic")))
     assert (rows["Giro", 1] == again).all()
 
 
@@ -76,32 +78,74 @@ def test_arms_compares_the_multi_armed_methods(tmp_path):
 
 def test_options_change_what_they_say(tmp_path):
     """Each option changes the result of a method that uses it, and not of one that does not."""
-    base = dict(run_synthetic.DEFAULTS, steps=60)
-    run = lambda method, **kw: run_synthetic.run(("synthetic", method, 0, dict(base, **kw)))
+    base = dict(run_synthetic.DEFAULTS, steps=60, task="synthetic")
+    run = lambda method, **kw: run_synthetic.run((method, 0, dict(base, **kw)))
     for method, used, unused in (("GuideBoot", dict(alpha=9.0), dict(buffer=7)), ("GuideBoot", dict(models=2), dict(epsilon=0.9)),
                                  ("GuideBoot", dict(batch=3), dict(giro_alpha=0.1)), ("OBB", dict(buffer=7), dict(batch=3)),
                                  ("OBB", dict(minibatches=1), dict(learning_rate=0.5)), ("Bootstrap", dict(learning_rate=0.5), dict(alpha=9.0)),
                                  ("OBB", dict(online_learning_rate=0.5), dict(alpha=9.0)), ("Giro", dict(giro_alpha=1.0), dict(alpha=9.0)),
                                  ("e-greedy", dict(epsilon=0.9), dict(models=2)), ("GLM-UCB", dict(ucb_strength=0.0), dict(alpha=2.0)),
+                                 ("Online GuideBoot", dict(buffer=7), dict(batch=3)), ("Online GuideBoot", dict(alpha=9.0), dict(learning_rate=0.5)),
                                  ("TS-BLR", dict(precision=9.0), dict(models=2)), ("Bootstrap", dict(init=3.0), dict(buffer=7))):
         assert run(method) != run(method, **used), (method, used)
         assert run(method) == run(method, **unused), (method, unused)
 
 
+def agent_of(monkeypatch, method, table=run_synthetic.METHODS):
+    """The agent that a row of the method table builds."""
+    built = []
+    monkeypatch.setattr(run_synthetic, "replay", lambda agent, *_: built.append(agent))
+    monkeypatch.setattr(run_synthetic, "online", lambda agent, *_: built.append(agent))
+    table[method](dict(run_synthetic.DEFAULTS, steps=60), 0, np.random.default_rng(0), None)
+    return built[0]
+
+
+def test_the_method_table_builds_what_section_5_1_says(monkeypatch):
+    for method in ("GuideBoot", "Online GuideBoot"):
+        agent = agent_of(monkeypatch, method)
+        assert type(agent.density) is gb.Harmonic and agent.alpha == 1.0 and agent.bag.K == 5
+        assert len(np.unique(agent.bag.theta)) == agent.bag.theta.size                 # independent initial weights
+    assert agent_of(monkeypatch, "e-greedy").decay is None and agent_of(monkeypatch, "e-greedy (decay)").decay == 60
+    assert agent_of(monkeypatch, "e-greedy").epsilon == 0.1 and agent_of(monkeypatch, "e-greedy").bag.K == 1
+    assert agent_of(monkeypatch, "Giro").alpha == 0.5 and type(agent_of(monkeypatch, "Bootstrap")) is gb.Agent
+    draws = {name: agent_of(monkeypatch, name, run_synthetic.ARMS).draw for name in ("GuideBoot", "Thompson (Beta)", "Bootstrap")}
+    assert draws["GuideBoot"].func is gb.guided_mean and draws["Thompson (Beta)"].func is baselines.thompson_mean
+    assert draws["Bootstrap"] is baselines.bootstrap_mean
+
+
+def test_a_row_holds_cumulative_regret_and_the_mean_reward_and_depends_on_the_seed():
+    o = dict(run_synthetic.DEFAULTS, steps=60, task="synthetic")
+    rows = [np.array(run_synthetic.run(("Random", seed, o))) for seed in (0, 1)]
+    assert all((np.diff(row[:-1]) >= 0).all() and (row[-1] * 60) % 1 == pytest.approx(0, abs=1e-9) for row in rows)
+    assert not (rows[0] == rows[1]).any() and rows[0][-2] / 60 > 0.03
+
+
+def test_the_figure_shows_regret_divided_by_the_step(tmp_path, monkeypatch, capsys):
+    drawn = []
+    monkeypatch.setattr(report, "line_chart", lambda path, title, x, y, series: drawn.append((title, series)))
+    rows = {"OBB": {0: np.array([2.0, 6.0, 0.5]), 1: np.array([4.0, 10.0, 0.5]), 2: np.full(3, np.nan)}}
+    run_synthetic.show("synthetic", tmp_path / "x.csv", np.array([10, 20]), rows)
+    (name, _, x, y, band), = drawn[0][1]
+    assert name == "OBB" and x.tolist() == [10, 20] and y == pytest.approx([0.3, 0.4]) and band == pytest.approx([0.1, 0.1])
+    text = capsys.readouterr().out
+    assert "8.0 +- 2.0" in text and "2, 1 diverged" in text and "nan" not in text
+
+
 @pytest.mark.parametrize("arguments, message", [
     (("--methods", "guideboot,linucb"), "argument --methods: must be some of GuideBoot, .*; got linucb"),
     (("--methods", ""), "argument --methods: must be some of .*; got ''"),
-    (("--runs", "0"), "argument --runs: must be a whole number, 1 or more, got '0'"),
-    (("--steps", "-5"), "argument --steps: must be a whole number, 1 or more, got '-5'"),
-    (("--steps", "1e4"), "argument --steps: must be a whole number, 1 or more, got '1e4'"),
+    (("--runs", "0"), "argument --runs: must be a whole number, 1 to 1000000000, got '0'"),
+    (("--steps", "-5"), "argument --steps: must be a whole number, 1 to 1000000000, got '-5'"),
+    (("--steps", "1e4"), "argument --steps: must be a whole number, 1 to 1000000000, got '1e4'"),
     (("--alpha", "0"), "argument --alpha: must be a number, above 0, got '0'"),
     (("--alpha", "nan"), "argument --alpha: must be a number, above 0, got 'nan'"),
     (("--alpha", "inf"), "argument --alpha: must be a number, above 0, got 'inf'"),
     (("--models", "0"), "argument --models: .*got '0'"), (("--batch", "x"), "argument --batch: .*got 'x'"),
     (("--buffer", "0"), "argument --buffer: .*got '0'"), (("--minibatches", "0"), "argument --minibatches: .*got '0'"),
     (("--learning-rate", "-1"), "argument --learning-rate: must be a number, above 0, got '-1'"),
-    (("--workers", "0"), "argument --workers: .*got '0'"), (("--seed", "-1"), "argument --seed: must be a whole number, 0 or more, got '-1'"),
+    (("--workers", "0"), "argument --workers: .*got '0'"), (("--seed", "-1"), "argument --seed: must be a whole number, 0 to 1000000000, got '-1'"),
     (("--out", "{file}/below"), "argument --out: must be a folder that can be written to, got '.*/below'"),
+    (("--out", " "), "argument --out: must be a folder .*the name is empty"),
     (("--speed", "3"), "unrecognized arguments: --speed 3"),
 ])
 def test_bad_input_gets_one_line_and_exit_code_2_and_touches_nothing(tmp_path, capsys, arguments, message):
@@ -115,12 +159,9 @@ def test_bad_input_gets_one_line_and_exit_code_2_and_touches_nothing(tmp_path, c
     assert [p.name for p in saved.parent.iterdir()] == ["synthetic.csv"] and saved.read_text() == "precious"
 
 
-def test_an_earlier_result_is_kept_aside_and_not_overwritten(tmp_path):
-    for n in range(2):
-        (tmp_path / "synthetic.csv").write_text(f"earlier {n}")
-        done = cli("--runs", 1, "--steps", 5, "--methods", "Random", "--out", tmp_path)
-        assert done.returncode == 0 and f"synthetic.old-{n + 1}.csv" in done.stdout
-    assert [(tmp_path / f"synthetic.old-{n}.csv").read_text() for n in (1, 2)] == ["earlier 0", "earlier 1"]
+def test_names_of_methods_may_be_written_as_the_paper_writes_them():
+    names = list(run_synthetic.METHODS)
+    assert report.some_of("\u03b5-greedy, online-guideboot,Epsilon-Greedy (decay)", names) == ["Online GuideBoot", "e-greedy", "e-greedy (decay)"]
 
 
 def test_the_default_output_folder_is_out_and_results_is_never_touched(tmp_path):
@@ -158,24 +199,20 @@ def test_t95_equals_the_printed_tables():
 
 
 def test_paired_interval_worked_by_hand():
-    """Differences 1, 2, 3: mean 2, standard error 1/sqrt(3), t(2) = 4.3027."""
-    mean, half = report.paired([2, 4, 6], [1, 2, 3])
+    """Differences 1, 2, 3: mean 2, standard error 1/sqrt(3), t(2) = 4.3027. Only common seeds count."""
+    mean, half = report.paired({0: 2, 1: 4, 2: 6, 7: 99}, {2: 3, 0: 1, 1: 2, 8: -5})
     assert mean == 2 and half == pytest.approx(4.3027 / math.sqrt(3), abs=2e-3)
     assert report.mean_and_error([5.0])[0] == 5 and math.isnan(report.mean_and_error([5.0])[1])
-
-
-def test_results_survive_the_round_trip_exactly(tmp_path):
-    rows = {("a, b", 3): [1 / 3, 1e-300, -0.0], ("c", 4): [float("inf"), 2.0, 3.0]}
-    report.write_results(tmp_path / "x.csv", {"alpha": 1e9}, ["p", "q", "r"], rows)
-    header, columns, back = report.read_results(tmp_path / "x.csv")
-    assert header == {"alpha": 1e9} and columns == ["p", "q", "r"] and {k: v.tolist() for k, v in back.items()} == rows
-    assert [p.name for p in tmp_path.iterdir()] == ["x.csv"]
+    assert report.plus_minus(2.0, 1.25, "+.1f") == "+2.0 +- 1.2" and report.plus_minus(2.0, math.nan) == "2.0"
+    assert report.plus_minus(*report.paired({0: 1.0}, {1: 1.0})) == ""
 
 
 def test_labels_are_spread_to_their_gap_and_keep_their_order():
-    moved = report.spread([50.0, 10.0, 11.0, 52.0, 12.0], 10)
+    moved = report.spread([50.0, 10.0, 11.0, 52.0, 12.0], 10, -100, 100)
     order = np.argsort([50.0, 10.0, 11.0, 52.0, 12.0])
     assert (np.diff(moved[order]) >= 10 - 1e-6).all() and abs(moved.mean() - 27) < 1e-6
+    moved = report.spread([5.0, 6.0, 7.0, 95.0], 10, 0, 90)
+    assert (np.diff(moved) >= 10 - 1e-6).all() and moved[0] >= 0 and moved[-1] <= 90
 
 
 def test_ticks_are_round_and_cover_the_range():
@@ -200,6 +237,24 @@ def test_pool_reports_results_failures_and_deaths_by_job():
     assert last["a"] == ("done", "aa") and last["b"] == ("done", "bb") and last["bad"] == ("failed", "ValueError: no luck")
     assert last["dead"][0] == "died" and "exit code 9" in last["dead"][1]
     assert [e for e in events if e[1] == "tick"][0][2] == 0.5
+
+
+def sleep(job, tick):
+    import time
+    tick(0.0)
+    time.sleep(60)
+
+
+def test_leaving_the_pool_ends_its_processes():
+    import multiprocessing
+    import time
+    events = report.pool(sleep, ["a", "b"], 2)
+    next(events)
+    processes = multiprocessing.active_children()
+    events.close()
+    for process in processes:
+        process.join(10)
+    assert len(processes) == 2 and not any(process.is_alive() for process in processes)
 
 
 def test_fingerprint_ignores_comments_and_notices_code(tmp_path):

@@ -106,6 +106,23 @@ def test_fused_fakes_equal_literally_appended_rows(seed, B):
     np.testing.assert_allclose(fused, literal, rtol=1e-12, atol=1e-13)
 
 
+def test_guideboot_gives_every_record_the_fakes_of_its_own_density():
+    """A record with rho = 1 always gets both fakes, one with rho = 10 each with probability 0.1; alpha scales both."""
+    class Stub:
+        def __call__(self, X):
+            return np.where(X[..., 0] == 0, 1.0, 10.0)
+    agent = gb.GuideBoot(bag(), np.random.default_rng(0), Stub(), alpha=1.0)
+    X = np.zeros((2, 20_000, 3), int)
+    X[:, ::2, 0] = 1
+    w, y = agent.samples(X, np.zeros((2, 20_000), np.int8))
+    assert (w[:, 1::2] == 3).all() and (y[:, 1::2] == 1).all()
+    for fakes in (y[:, ::2], w[:, ::2] - 1 - y[:, ::2]):
+        assert abs(fakes.mean() - 0.1) < 5 * (0.09 / 20_000) ** 0.5
+    agent.alpha = 0.5
+    w, y = agent.samples(X, np.zeros((2, 20_000), np.int8))
+    assert abs(y[:, 1::2].mean() - 0.5) < 5 * (0.25 / 20_000) ** 0.5 and abs(y[:, ::2].mean() - 0.05) < 5 * (0.05 / 20_000) ** 0.5
+
+
 def test_fakes_are_independent_bernoulli_g():
     """F1 and F0 each have probability g and are independent: their four joint frequencies within 5 standard errors."""
     N, g = 200_000, 0.3
@@ -127,7 +144,7 @@ def test_ties_are_broken_at_random():
     assert gb.argmax(np.array([0.0, 2.0, 1.0]), rng) == 1
 
 
-@pytest.mark.parametrize("scores", [[0.0, np.nan], [np.nan, np.nan], [np.inf, np.inf]])
+@pytest.mark.parametrize("scores", [[0.0, np.nan], [np.nan, np.nan], [np.inf, np.inf], [0.0, np.inf], [-np.inf, -np.inf]])
 def test_scores_that_are_not_finite_are_refused(scores):
     with pytest.raises(FloatingPointError, match="learning rate"):
         gb.argmax(np.array(scores), np.random.default_rng(0))
@@ -168,9 +185,10 @@ def test_resampling_is_uniform_over_the_whole_history_with_replacement():
 
 def test_history_is_compact_when_there_are_many_ids():
     assert gb.History(25, 16_000).X.itemsize * 25 + gb.History(25, 16_000).r.itemsize < 100
-    history = gb.History(1, 100_000)
-    history.append([99_999], 1)
-    assert history.X[0, 0] == 99_999
+    for features in (999, 1000, 2 ** 16, 2 ** 16 + 1, 100_000):
+        history = gb.History(1, features)
+        history.append([features - 1], 1)
+        assert history.X[0, 0] == features - 1
 
 
 # ---------------------------------------------------------------- loops
@@ -295,19 +313,39 @@ def test_same_seed_same_parameters_bit_for_bit():
 
 
 def test_guideboot_learns_the_synthetic_task():
-    """Half of random's regret within 4,000 steps of one seed, replay and online."""
-    regret = {}
-    for name in ("replay", "online", "random"):
-        env, rng = envs.Scored(envs.Synthetic(0), 4000), envs.stream(0, "agent")
-        model = nn.LogisticBag(35, [envs.stream(0, "models", k) for k in range(5)], 0.003 if name == "replay" else 0.02)
-        if name == "replay":
-            gb.replay(gb.GuideBoot(model, rng, gb.Harmonic(35)), env, 4000, 32)
-        elif name == "online":
-            gb.online(gb.GuideBoot(model, rng, gb.Harmonic(35)), env, 4000, 16, 2)
-        else:
-            gb.online(baselines.RandomPolicy(rng), env, 4000, 100)
-        regret[name] = env.regret.sum()
-    assert regret["replay"] < 0.5 * regret["random"] and regret["online"] < 0.6 * regret["random"], regret
+    """Well below random's regret over three seeds of 4,000 steps: replay below 0.55 of it, online below 0.65."""
+    regret = dict.fromkeys(("replay", "online", "random"), 0.0)
+    for seed in range(3):
+        for name in regret:
+            env, rng = envs.Scored(envs.Synthetic(seed), 4000), envs.stream(seed, "agent")
+            model = nn.LogisticBag(35, [envs.stream(seed, "models", k) for k in range(5)], 0.003 if name == "replay" else 0.02)
+            if name == "replay":
+                gb.replay(gb.GuideBoot(model, rng, gb.Harmonic(35)), env, 4000, 32)
+            elif name == "online":
+                gb.online(gb.GuideBoot(model, rng, gb.Harmonic(35)), env, 4000, 16, 2)
+            else:
+                gb.online(baselines.RandomPolicy(rng), env, 4000, 100)
+            regret[name] += env.regret.sum()
+    assert regret["replay"] < 0.55 * regret["random"] and regret["online"] < 0.65 * regret["random"], regret
+
+
+def test_replay_may_learn_every_so_many_steps_by_several_batches():
+    agent = recorder()
+    gb.replay(agent, envs.Synthetic(1), 20, 4, every=6, updates=2)
+    order = "".join({"choose": "c", "update_density": "", "samples": "s"}[call[0]] for call in agent.calls)
+    assert order == "ccccccss" * 3 + "cc"
+    for phase in range(3):
+        assert all((p == agent.served[phase * 6]).all() for p in agent.served[phase * 6:phase * 6 + 6])
+
+
+def test_an_environment_may_reuse_its_array():
+    class Reusing(Fixed):
+        def observe(self):
+            self.X[:, 0] = (self.X[:, 0] + 1) % 25
+            return self.X
+    agent = recorder()
+    X, _ = gb.serve(agent, Reusing([[0, 25, 30]]), 0, 4)
+    assert X[:, 0].tolist() == [1, 2, 3, 4]
 
 
 # ---------------------------------------------------------------- what an agent can see
@@ -321,12 +359,16 @@ def test_agents_are_handed_ids_and_rewards_and_nothing_else():
         assert all(type(a) in (np.ndarray, int) and (type(a) is int or a.dtype.kind in "iu") for a in arguments)
 
 
-def test_the_public_protocol_has_no_expected_rewards():
+def test_nothing_public_in_an_environment_holds_expected_rewards():
+    """Whatever has no underscore in front is compared with the expected rewards and the hidden weights."""
     for env in (envs.Synthetic(0), envs.BernoulliArms(0)):
-        scored = envs.Scored(env, 5)
-        X = scored.observe()
-        assert X.dtype.kind in "iu" and type(scored.pull(0)) is int
-        assert not hasattr(scored, "expected") and not hasattr(env, "expected")
+        X = env.observe()
+        assert X.dtype.kind in "iu" and type(env.pull(0)) is int
+        hidden = {float(y) for y in env._expected()}
+        for name in dir(env):
+            value = getattr(env, name)
+            if not name.startswith("_") and isinstance(value, (np.ndarray, float)):
+                assert not hidden & set(np.ravel(value).astype(float)), name
 
 
 # ---------------------------------------------------------------- bad input
@@ -348,7 +390,9 @@ class Fixed:
 GOOD = [[0, 25, 30], [1, 26, 31]]
 BAD = [("ids must be 0 to 34 .*got 35", Fixed([[0, 25, 35]])), ("ids must be 0 to 34 .*got -1", Fixed([[0, 25, -1]])),
        ("candidates must be at least one", Fixed(np.empty((0, 3), int))), ("rewards must be 0 or 1, got 2", Fixed(GOOD, 2)),
-       ("rewards must be 0 or 1, got nan", Fixed(GOOD, float("nan"))), ("rewards must be 0 or 1, got 0.5", Fixed(GOOD, 0.5))]
+       ("candidates must be whole numbers of shape .m, 3., got float64 of shape .1, 3.", Fixed([[0.0, 25.0, 30.0]])),
+       ("candidates must be whole numbers of shape .m, 3., got int64 of shape .1, 2.", Fixed([[0, 25]])),
+       ("rewards must be 0 or 1, got array", Fixed(GOOD, np.array([1]))), ("rewards must be 0 or 1, got nan", Fixed(GOOD, float("nan"))), ("rewards must be 0 or 1, got 0.5", Fixed(GOOD, 0.5))]
 
 
 @pytest.mark.parametrize("message, env", BAD)
@@ -367,7 +411,11 @@ def test_bad_environments_get_one_clear_line(message, env, loop):
     (lambda: gb.online(recorder(), Fixed(GOOD), 5, -3), "c must be a whole number, 1 or more, got -3"),
     (lambda: gb.online(recorder(), Fixed(GOOD), 5, 3, 0), "n must be a whole number, 1 or more, got 0"),
     (lambda: baselines.EpsilonGreedy(bag(), None, 1.5), "epsilon must be 0 to 1, got 1.5"),
-    (lambda: baselines.Giro(bag(), None, -1), "Giro's alpha must be 0 to 1, got -1"),
+    (lambda: baselines.Giro(bag(), None, -1), "alpha of Giro must be 0 to 1, got -1"),
+    (lambda: baselines.GiroArms(3, None, 2), "alpha of Giro must be 0 to 1, got 2"),
+    (lambda: gb.online(recorder(), Fixed(GOOD), 5, float("nan")), "c must be a whole number, 1 or more, got nan"),
+    (lambda: gb.replay(gb.Agent(bag(features=34), None), Fixed(GOOD), 5, 4), "bag.features must be env.features, 35, got 34"),
+    (lambda: gb.online(gb.Agent(bag(features=36), None), Fixed(GOOD), 5, 4), "bag.features must be env.features, 35, got 36"),
 ])
 def test_bad_arguments_are_named_with_their_value_and_what_is_allowed(call, message):
     with pytest.raises(ValueError, match=message):
@@ -383,7 +431,7 @@ LISTING = {      # what the statement at each line of the listing must contain i
         17: "F1, F0|guidance|samples", 18: "guidance|samples", 19: "samples", 20: "bag.update", 21: "bag.update",
         22: "bag.update", 23: "publish"},
     3: {1: "size =", 2: "size =", 3: "while", 4: r"\[\], \[\]", 5: "for t in", 6: "observe(env)", 7: "rng.random()",
-        8: "scores(k, X)", 9: "argmax(|reward(env", 10: r"append(X\[a\])", 11: "return", 12: "update_density|density.update",
+        8: "scores(k, X)", 9: "argmax(|reward(env", 10: r"X_on.append(", 11: "return", 12: "update_density|density.update",
         13: "tile", 14: "permuted", 15: "samples", 16: "guidance", 17: "alpha /", 18: "F1, F0", 19: "F1, F0", 20: "guidance",
         21: "samples", 22: "bag.update", 23: "publish", 24: "t += len(r)"},
 }
