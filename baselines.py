@@ -1,4 +1,4 @@
-"""The methods that the paper compares GuideBoot with, Section 5.1 (Bootstrap itself is guideboot.Agent).
+"""The methods that the paper compares GuideBoot with, Section 5 (Bootstrap itself is guideboot.Agent).
 
 Methods with a bag are Agents with a hook or two changed, for the loops `replay` and `online` of guideboot.py; the
 others have `choose` and `learn` and run in `online`:
@@ -7,6 +7,8 @@ others have `choose` and `learn` and run in `online`:
     EpsilonGreedy        argmax of one model, uniform w.p. epsilon     real samples
     OBB                  argmax of a random model                      the stream, weighted Poisson(1) per model
     Giro                 argmax of a random model                      resamples of a history with pseudo pairs
+    DeepUCB1, DeepTSBeta one model's score and the ad's count          real samples
+    MCDropout            one model with a random dropout mask          real samples, dropout on
     GLMUCB, TSBLR        posterior of a Bayesian logistic regression   every sample, exactly (run `online` with c=1)
     RandomPolicy         uniform                                       nothing: the yardstick
 """
@@ -71,6 +73,59 @@ class Giro(Agent):
             history.append(x, 0)
             history.append(x, 1)
 
+
+# ---------------------------------------------------------------- deep methods: Section 5.2
+
+class DeepUCB1(Agent):
+    """Deep-UCB1: predicted CTR + strength sqrt(2 log t / Count(ad_ID)); an ad never shown comes before all others.
+
+    The count is of shown ads that were learned from: as the models, it follows the learning phases in `online`.
+    """
+
+    def __init__(self, bag, rng, density, strength=0.1):
+        super().__init__(bag, rng)
+        self.density, self.strength = density, strength
+
+    def update_density(self, X):
+        self.density.update(X)
+
+    def choose(self, X, t):
+        count = self.density(X)                                          # (m,)
+        if count.min() == 0:
+            return argmax((count == 0).astype(float), self.rng)
+        ctr = sigmoid(self.bag.scores(0, X))
+        return argmax(ctr + self.strength * np.sqrt(2.0 * math.log(t) / count), self.rng)
+
+
+class DeepTSBeta(Agent):
+    """Deep-TS-Beta: a draw from Beta(a, b) with a + b = Count(ad_ID) / shaping and mean f(x), for every candidate.
+
+    Dividing both parameters by shaping = 0.25 narrows the distribution (Chapelle & Li 2011). An ad never shown has
+    no such distribution; it counts as shown once.
+    """
+
+    def __init__(self, bag, rng, density, shaping=0.25):
+        super().__init__(bag, rng)
+        self.density, self.shaping = density, positive("shaping", shaping)
+
+    def update_density(self, X):
+        self.density.update(X)
+
+    def choose(self, X, t):
+        total = np.maximum(self.density(X), 1.0) / self.shaping          # (m,)
+        ctr = np.clip(sigmoid(self.bag.scores(0, X).astype(float)), 1e-6, 1.0 - 1e-6)
+        return argmax(self.rng.beta(total * ctr, total * (1.0 - ctr)), self.rng)
+
+
+class MCDropout(Agent):
+    """MC-Dropout: one model trained with dropout on its last hidden layer; each decision draws one dropout mask."""
+
+    def choose(self, X, t):
+        keep = self.rng.random(self.bag.hidden) >= self.bag.dropout
+        return argmax(self.bag.scores(0, X, keep.astype(self.bag.dtype) / (1.0 - self.bag.dropout)), self.rng)
+
+
+# ---------------------------------------------------------------- Bayesian logistic regression
 
 class LogisticPosterior:
     """Laplace posterior N(mode, H^-1) of a logistic regression with prior N(0, I / precision), exact after every sample.

@@ -160,7 +160,7 @@ class MLPBag:
     def __init__(self, fields, features, rngs, learning_rate=0.001, optimizer=Adam, dropout=0.0, rng=None, items=None,
                  dtype=np.float32, embedding=8, hidden=128):
         K, H, width = len(rngs), hidden, fields * embedding
-        self.K, self.features, self.dropout, self.rng, self.items, self.dtype = K, features, dropout, rng, items, dtype
+        self.K, self.features, self.hidden, self.dropout, self.rng, self.items, self.dtype = K, features, H, dropout, rng, items, dtype
         shapes = dict(W1=(width, H), b1=(H,), W2=(H, H), b2=(H,), w3=(H,), b3=(1,))
         spread = dict(W1=(2 / width) ** 0.5, W2=(2 / H) ** 0.5, w3=(1 / H) ** 0.5)        # He's for ReLU layers, biases 0
         self.E = np.concatenate([0.1 * rng.standard_normal((features, embedding)) for rng in rngs]).astype(dtype)
@@ -225,7 +225,7 @@ class MLPBag:
         K, B, J = X.shape
         flat, mask = X + self.offset, None
         if self.dropout:
-            mask = (self.rng.random((K, B, self.p["w3"].shape[1])) >= self.dropout).astype(self.dtype)
+            mask = (self.rng.random((K, B, self.hidden)) >= self.dropout).astype(self.dtype)
             mask /= 1.0 - self.dropout
         e, h1, h2, z = self.forward(flat, mask)
         error = log_loss_gradient(z, w, y)                                  # (K, B)

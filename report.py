@@ -396,6 +396,36 @@ def line_chart(path, title, x_label, y_label, series, width=860, height=470):
     write_text(path, "\n".join(out) + "\n</svg>\n")
 
 
+def box_chart(path, title, x_label, panels, width=860):
+    """panels: (heading, {name: values}): side by side on one scale, a box (quartiles, median, extremes) and a dot per value."""
+    left, gap, row = 132, 30, 30
+    names = [len(values) for _, values in panels]
+    height, panel = 100 + row * max(names), (width - 20) / len(panels)
+    xt = nice_ticks(min(min(map(min, v.values())) for _, v in panels), max(max(map(max, v.values())) for _, v in panels), about=5)
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="13">',
+           f'<rect width="{width}" height="{height}" fill="white"/>',
+           f'<text x="10" y="24" font-size="15" font-weight="bold">{escape(title)}</text>']
+    for p, (heading, values) in enumerate(panels):
+        x0, x1, bottom = p * panel + left, (p + 1) * panel - gap, 58 + row * max(names)
+
+        def sx(v):
+            return x0 + (v - xt[0]) / (xt[-1] - xt[0]) * (x1 - x0)
+        out.append(f'<text x="{x0:.0f}" y="48" font-weight="bold">{escape(heading)}</text>')
+        for v in xt:
+            out.append(f'<path d="M{sx(v):.1f} 54V{bottom}" stroke="#dddddd"/>'
+                       f'<text x="{sx(v):.1f}" y="{bottom + 17}" text-anchor="middle" font-size="12">{v:g}</text>')
+        for i, (name, v) in enumerate(values.items()):
+            y, (low, q1, median, q3, high) = 58 + row * (i + 0.5), map(sx, np.quantile(v, [0, 0.25, 0.5, 0.75, 1]))
+            out.append(f'<text x="{x0 - 8:.0f}" y="{y + 4:.1f}" text-anchor="end">{escape(name)}</text>'
+                       f'<path d="M{low:.1f} {y:.1f}H{high:.1f}" stroke="black"/>'
+                       f'<rect x="{q1:.1f}" y="{y - 8:.1f}" width="{max(q3 - q1, 0.5):.1f}" height="16" stroke="black" '
+                       f'fill="{"#9ecae1" if "GuideBoot" in name else "#eeeeee"}"/>'
+                       f'<path d="M{median:.1f} {y - 8:.1f}v16" stroke="black" stroke-width="2.5"/>')
+            out += [f'<circle cx="{sx(value):.1f}" cy="{y:.1f}" r="2.6" fill="#D55E00" stroke="white" stroke-width="0.6"/>' for value in v]
+    out.append(f'<text x="{width / 2}" y="{height - 8}" text-anchor="middle">{escape(x_label)}</text>')
+    write_text(path, "\n".join(out) + "\n</svg>\n")
+
+
 def write_text(path, text):
     """The file appears whole or not at all."""
     temporary = path.with_name(path.name + ".partial")
