@@ -41,8 +41,10 @@ class AdCount:
         self.count, self.field = np.zeros(features), field
 
     def update(self, X):
-        ids = X[..., self.field]
-        self.count += np.bincount(np.atleast_1d(ids), minlength=len(self.count))
+        if X.ndim == 1:
+            self.count[X[self.field]] += 1.0
+        else:
+            self.count += np.bincount(X[:, self.field], minlength=len(self.count))
 
     def __call__(self, X):
         return self.count.take(X[..., self.field])                             # (..., J) -> (...)
@@ -150,7 +152,7 @@ class History:
     """The replay buffer H: rows appended one by one, storage doubled when full, so that appending costs O(1) on average."""
 
     def __init__(self, fields, features):
-        ids = np.intp if features < 1000 else np.uint16 if features <= 2 ** 16 else np.int32   # fast, or compact
+        ids = np.min_scalar_type(features - 1)                                 # the smallest type that holds every id
         self.X, self.r, self.size = np.empty((1024, fields), ids), np.empty(1024, np.int8), 0
 
     def append(self, x, r):
@@ -163,7 +165,7 @@ class History:
     def resample(self, shape, rng):
         """b-out-of-t bootstrap: rows drawn uniformly with replacement from all that is stored."""
         rows = (self.size * rng.random(shape)).astype(np.intp)
-        return self.X.take(rows, axis=0), self.r.take(rows)                    # (K, b, J), (K, b)
+        return self.X.take(rows, axis=0).astype(np.intp), self.r.take(rows)    # (K, b, J), (K, b)
 
 
 def replay(agent, env, steps, b, every=1, updates=1):

@@ -174,7 +174,8 @@ class MLPBag:
         self.dense_optimizer, self.row_optimizer = optimizer(self.dense, learning_rate), optimizer(self.E, learning_rate)
         self.offset = np.arange(K)[:, None, None] * features                # (K, 1, 1): model k's rows of E
         self.published_E, self.published_dense = np.empty_like(self.E), np.empty_like(self.dense)
-        self.served = self.views(self.published_dense)
+        served = self.views(self.published_dense)
+        self.served = [[served[name][k] for name in shapes] for k in range(K)]           # model k's W1, b1, W2, b2, w3, b3
         if items is not None:
             self.split = width - items.shape[1] * embedding                 # rows of W1 for the context, then for the item
             self.projected = np.empty((K, len(items), H), dtype)            # every item's half of layer one
@@ -187,24 +188,29 @@ class MLPBag:
         if self.items is not None:
             for k in range(self.K):
                 e = self.published_E.take(self.items + k * self.features, axis=0).reshape(len(self.items), -1)
-                np.matmul(e, self.served["W1"][k, self.split:], out=self.projected[k])
+                np.matmul(e, self.served[k][0][self.split:], out=self.projected[k])
 
     def scores(self, k, X, mask=None):
-        """Logits of the published model k; `mask` (128,) multiplies the units of h2 (MC-Dropout)."""
-        W1, b1, W2, b2, w3, b3 = (self.served[name][k] for name in ("W1", "b1", "W2", "b2", "w3", "b3"))
+        """Logits of the published model k; `mask` (128,) multiplies the units of h2 (MC-Dropout).
+
+        As relu(a + c) = max(a, -c) + c for a row c, what is the same for all candidates is added to their sums at
+        the end instead of to all their units: two passes over the (m, 128) numbers instead of four.
+        """
+        W1, b1, W2, b2, w3, b3 = self.served[k]
         if self.items is not None and hasattr(X, "items"):
             if len(X) > self.rows.shape[1]:
                 self.rows = np.empty((2, len(X), W2.shape[0]), self.dtype)
-            h1, h2 = self.rows[:, :len(X)]                                  # (m, 128) twice, memory used again and again
-            self.projected[k].take(X.items, axis=0, out=h1, mode="clip")
-            h1 += self.published_E.take(X.context + k * self.features, axis=0).ravel() @ W1[:self.split] + b1
+            a, h = self.rows[:, :len(X)]                                    # (m, 128) twice, memory used again and again
+            self.projected[k].take(X.items, axis=0, out=a, mode="clip")
+            c1 = self.published_E.take(X.context + k * self.features, axis=0).ravel() @ W1[:self.split] + b1
         else:
             X = np.asarray(X)
-            h1 = self.published_E.take(X + k * self.features, axis=0).reshape(len(X), -1) @ W1 + b1
-            h2 = np.empty_like(h1)
-        np.matmul(relu(h1), W2, out=h2)
-        h2 += b2
-        return relu(h2) @ (w3 if mask is None else w3 * mask) + b3          # (m,)
+            a, c1 = self.published_E.take(X + k * self.features, axis=0).reshape(len(X), -1) @ W1, b1
+            h = np.empty_like(a)
+        np.matmul(np.maximum(a, -c1, out=a), W2, out=h)
+        c2 = c1 @ W2 + b2
+        w3 = w3 if mask is None else w3 * mask
+        return np.maximum(h, -c2, out=h) @ w3 + (c2 @ w3 + b3)              # (m,)
 
     def forward(self, flat, mask=None):
         """Training pass: embeddings, hidden layers, logits; `flat` (K, B, J) indexes the rows of E."""
@@ -258,7 +264,7 @@ def relu(h):
 
 def sum_rows(ids, values):
     """The distinct ids and, for each, the sum of its rows of values: repeated ids add up, nothing is dropped."""
-    order = ids.argsort()
+    order = ids.astype(np.int32).argsort()                                  # twice as fast as on int64
     ids = ids[order]
     first = np.flatnonzero(np.append(True, ids[1:] != ids[:-1]))
     return ids[first], np.add.reduceat(values.take(order, axis=0), first, axis=0)

@@ -6,6 +6,7 @@ import argparse
 import ast
 import csv
 import hashlib
+import io
 import json
 import math
 import multiprocessing
@@ -173,8 +174,7 @@ def duration(seconds):
 
 def fingerprint(*modules):
     """A short hash of the code of these files; comments and layout do not count, docstrings and the Python version do."""
-    trees = [ast.dump(ast.parse(Path(module).read_text(encoding="utf-8"))) for module in modules]
-    return hashlib.sha256("\n".join(trees).encode()).hexdigest()[:12]
+    return checksum("\n".join(ast.dump(ast.parse(Path(module).read_text(encoding="utf-8"))) for module in modules))
 
 
 class Results:
@@ -193,7 +193,7 @@ class Results:
         try:
             header, old_columns, rows = read_results(path)
         except (ValueError, OSError) as error:
-            self.aside("unreadable", f"{path} is not a complete result file ({error})")
+            self.aside("unreadable", f"{path} is not a whole result file, {error}")
         else:
             different = differences(header, self.header) or ([] if old_columns == columns else ["columns"])
             if fresh:
@@ -216,28 +216,27 @@ class Results:
     def add(self, key, values):
         self.rows[key] = np.array(values, float)
         self.rows = {key: self.rows[key] for key in sorted(self.rows, key=lambda key: (self.order.index(key[0]), key[1]))}
-        temporary = self.path.with_name(self.path.name + ".partial")
-        with open(temporary, "w", newline="", encoding="utf-8") as file:
-            file.write("# " + json.dumps(self.header) + "\n")
-            table = csv.writer(file, lineterminator="\n")
-            table.writerow(["method", "seed", *self.columns])
-            table.writerows([method, seed, *map(repr, values.tolist())] for (method, seed), values in self.rows.items())
-            file.write("# end\n")
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, self.path)
+        text = io.StringIO()
+        text.write("# " + json.dumps(self.header) + "\n")
+        table = csv.writer(text, lineterminator="\n")
+        table.writerow(["method", "seed", *self.columns])
+        table.writerows([method, seed, *map(repr, values.tolist())] for (method, seed), values in self.rows.items())
+        write_text(self.path, text.getvalue() + f"# end {checksum(text.getvalue())}\n")
+
+
+def checksum(text):
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def read_results(path):
     """Header, columns and rows {(method, seed): numbers} of a result file; ValueError if it is not a whole one."""
-    lines = Path(path).read_text(encoding="utf-8").splitlines()
-    if len(lines) < 3 or not lines[0].startswith("# {") or lines[-1] != "# end":
-        raise ValueError("its first or last line is not one of ours")
-    table = list(csv.reader(lines[1:-1]))
-    rows = {(method, int(seed)): np.array(values, float) for method, seed, *values in table[1:]}
-    if table[0][:2] != ["method", "seed"] or any(len(row) != len(table[0]) for row in table):
-        raise ValueError("a line has too few or too many columns")
-    return json.loads(lines[0][2:]), table[0][2:], rows
+    with open(path, encoding="utf-8", newline="") as file:
+        text, found, end = file.read().rpartition("# end ")
+    if not found or end.strip() != checksum(text):
+        raise ValueError("it is cut off, damaged, edited by hand or of another version")
+    header, *lines = text.splitlines()
+    columns, *table = csv.reader(lines)
+    return json.loads(header[2:]), columns[2:], {(method, int(seed)): np.array(values, float) for method, seed, *values in table}
 
 
 def differences(old, new, name=""):
@@ -427,7 +426,10 @@ def box_chart(path, title, x_label, panels, width=860):
 
 
 def write_text(path, text):
-    """The file appears whole or not at all."""
+    """The file appears whole or not at all: written beside its place, then moved there."""
     temporary = path.with_name(path.name + ".partial")
-    temporary.write_text(text, encoding="utf-8")
+    with open(temporary, "w", encoding="utf-8", newline="") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
     os.replace(temporary, path)

@@ -6,6 +6,8 @@ Every ratio is the median over rounds in which both sides are measured in turn.
 """
 import conftest  # noqa: F401  one BLAS thread, before NumPy
 
+import resource
+import sys
 import time
 
 import numpy as np
@@ -49,15 +51,15 @@ def guideboot():
 
 
 class Stopwatch:
-    """An environment that times the loop around it: every 100 steps, in units of the yardstick measured right after."""
+    """An environment that times the loop around it: every so many steps, in units of the yardstick measured right after."""
 
-    def __init__(self, env, yard):
-        self.env, self.fields, self.features, self.pull = env, env.fields, env.features, env.pull
+    def __init__(self, env, yard, every=100):
+        self.env, self.fields, self.features, self.pull, self.every = env, env.fields, env.features, env.pull, every
         self.yard, self.t, self.started, self.ratios = yard, 0, time.perf_counter(), []
 
     def observe(self):
-        if self.t % 100 == 0:
-            step = (time.perf_counter() - self.started) / 100
+        if self.t % self.every == 0:
+            step = (time.perf_counter() - self.started) / self.every
             self.ratios.append(step / timed(self.yard, 40))
             self.started = time.perf_counter()
         self.t += 1
@@ -115,6 +117,53 @@ def growth():
     report("replay: a step at t = 100,000 / a step at t = 1,000", float(late / early), "at most 1.20")
 
 
+def network(ads, K=5):
+    return nn.MLPBag(ads.fields, ads.features, [envs.stream(0, "models", k) for k in range(K)], items=ads.table)
+
+
+def serving_the_ads():
+    """Deciding at the paper's shape A: 350 candidates, K = 5; the whole loop with c = 512, n = 4, at scale 1."""
+    ads = envs.Ads("A", 0)
+    requests = []
+    while len(requests) < 40:
+        request = ads.observe()
+        if len(request) >= 350:
+            requests.append(envs.Request(request.context, request.items[:350], request.table))
+    agent = gb.GuideBoot(network(ads), envs.stream(0, "agent"), gb.AdCount(ads.features, envs.AD_ID), 0.1)
+    turn = iter(requests * 10 ** 5)
+    report("ads: a decision, 350 candidates, K=5 / yardstick product", ratio(lambda: agent.choose(next(turn), 1), product(), 60), "at most 2.00")
+    request_turn = ads.observe
+    report("ads: making a request / yardstick product", ratio(request_turn, product(), 512), "a small part of a decision")
+    for name, loop, arguments in (("Online GuideBoot", gb.online, (512, 4)), ("replay GuideBoot", gb.replay, (128, 512, 4))):
+        ads = envs.Ads("A", 0)
+        agent = gb.GuideBoot(network(ads), envs.stream(0, "agent"), gb.AdCount(ads.features, envs.AD_ID), 0.1)
+        watch = Stopwatch(ads, product(), every=512)
+        loop(agent, watch, 512 * 24, *arguments)
+        value = float(np.median(watch.ratios[3:]))
+        report(f"ads: {name}, everything, a step / yardstick product", value, f"at most 2.80  ({value * YARDSTICK_US:.0f} us there)")
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 if sys.platform == "darwin" else 1024)
+    print(f"{'memory so far, without the history':62} {memory:6.0f} MB  at most 1500 with 4.5 million steps of 51 bytes, 230 MB")
+
+
+def learning_the_ads():
+    ads = envs.Ads("A", 0)
+    bag, rng = network(ads), envs.stream(0, "agent")
+    guided, obb = gb.GuideBoot(bag, rng, gb.AdCount(ads.features, envs.AD_ID), 0.1), baselines.OBB(bag, rng)
+    X = np.array([ads.observe()[0] for _ in range(512)])
+    r = (rng.random(512) < 0.02).astype(int)
+    report("ads: a guided learning phase / OBB's", ratio(lambda: guided.learn(X, r, 4), lambda: obb.learn(X, r, 4), 1, rounds=31), "at most 1.05")
+
+
+def last_tenth():
+    """A whole run at 1/50 of the size: do dead units or growing counts slow it down?"""
+    ads = envs.Ads("A", 0, 0.02)
+    agent = gb.GuideBoot(network(ads), envs.stream(0, "agent"), gb.AdCount(ads.features, envs.AD_ID), 0.1)
+    watch = Stopwatch(ads, product(), every=512)
+    gb.online(agent, watch, ads.steps, 32, 1)
+    tenth = len(watch.ratios) // 10
+    report("ads: a step in the last tenth of a run / in the first", float(np.median(watch.ratios[-tenth:]) / np.median(watch.ratios[1:tenth])), "about 1")
+
+
 if __name__ == "__main__":
     here = 1e6 * min(timed(product(), 50) for _ in range(40))
     print(f"NumPy {np.__version__}. The yardstick, a 350 x 128 by 128 x 128 product in float32, takes {here:.0f} us here at best and\n"
@@ -123,3 +172,6 @@ if __name__ == "__main__":
     updates()
     decisions()
     growth()
+    learning_the_ads()
+    serving_the_ads()
+    last_tenth()
