@@ -241,27 +241,26 @@ def learn(agent, X, r, n):
 
 # ---------------------------------------------------------------- what may go wrong, said in one line
 
-def positive(name, value):
-    if not (math.isfinite(value) and value > 0):
-        raise ValueError(f"{name} must be a finite number above 0, got {value!r}")
+def check(name, value, ok, allowed):
+    if not ok:
+        raise ValueError(f"{name} must be {allowed}, got {value!r}")
     return value
+
+
+def positive(name, value):
+    return check(name, value, 0 < value < math.inf, "a finite number above 0")
 
 
 def whole(name, value):
-    if not math.isfinite(value) or value != int(value) or value < 1:
-        raise ValueError(f"{name} must be a whole number, 1 or more, got {value!r}")
-    return int(value)
+    return int(check(name, value, value >= 1 and value % 1 == 0, "a whole number, 1 or more"))
 
 
 def probability(name, value):
-    if not 0 <= value <= 1:
-        raise ValueError(f"{name} must be 0 to 1, got {value!r}")
-    return value
+    return check(name, value, 0 <= value <= 1, "0 to 1")
 
 
 def same_ids(bag, env):
-    if bag.features != env.features:
-        raise ValueError(f"bag.features must be env.features, {env.features}, got {bag.features}")
+    check("bag.features", bag.features, bag.features == env.features, f"env.features, {env.features}")
 
 
 def observe(env):
@@ -282,9 +281,7 @@ def observe(env):
 
 def reward(env, a):
     r = env.pull(a)
-    if np.ndim(r) or r not in (0, 1):
-        raise ValueError(f"rewards must be 0 or 1, got {r!r}")
-    return r
+    return r if type(r) is int and 0 <= r <= 1 else int(check("rewards", r, np.ndim(r) == 0 and r in (0, 1), "0 or 1"))
 
 
 # ---------------------------------------------------------------- the multi-armed case, exactly: Section 3.4
@@ -321,7 +318,8 @@ def guided_distribution(s, n, alpha):
 
     Enumerated, no sampling: values clicks / rows in increasing order, and their probabilities.
     """
-    clicks, fakes = binomial(n, s / n), binomial(n, guidance(n, alpha))        # g = alpha / n, Eq. 4
+    check("s", s, 0 <= s <= whole("n", n), f"0 to n, {n}")
+    clicks, fakes = binomial(n, s / n), binomial(n, guidance(n, positive("alpha", alpha)))        # g = alpha / n, Eq. 4
     P = np.zeros((2 * n + 1, 2 * n + 1))                                       # P[S + F1, F1 + F0]
     for F1 in range(n + 1):
         P[F1:F1 + n + 1, F1:F1 + n + 1] += fakes[F1] * np.outer(clicks, fakes)
