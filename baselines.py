@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from guideboot import Agent, Arms, argmax, positive, probability
+from guideboot import Agent, Arms, argmax, largest, positive, probability
 from nn import sigmoid, sum_last
 
 Bootstrap = Agent
@@ -79,7 +79,7 @@ class Giro(Agent):
 class DeepUCB1(Agent):
     """Deep-UCB1: predicted CTR + strength sqrt(2 log t / Count(ad_ID)); an ad never shown comes before all others.
 
-    The count is of shown ads that were learned from: as the models, it follows the learning phases in `online`.
+    In `online` the counts, like the models, are those of the last learning phase; in `replay` they move at every step.
     """
 
     def __init__(self, bag, rng, density, strength=0.1):
@@ -93,7 +93,9 @@ class DeepUCB1(Agent):
         count = self.density(X)                                          # (m,)
         if count.min() == 0:
             return argmax((count == 0).astype(float), self.rng)
-        ctr = sigmoid(self.bag.scores(0, X))
+        logits = self.bag.scores(0, X)
+        largest(logits)                                                  # refuse what the sigmoid would hide
+        ctr = sigmoid(logits)
         return argmax(ctr + self.strength * np.sqrt(2.0 * math.log(t) / count), self.rng)
 
 
@@ -113,7 +115,9 @@ class DeepTSBeta(Agent):
 
     def choose(self, X, t):
         total = np.maximum(self.density(X), 1.0) / self.shaping          # (m,)
-        ctr = np.clip(sigmoid(self.bag.scores(0, X).astype(float)), 1e-6, 1.0 - 1e-6)
+        logits = self.bag.scores(0, X).astype(float)
+        largest(logits)                                                  # refuse what the sigmoid would hide
+        ctr = np.clip(sigmoid(logits), 1e-6, 1.0 - 1e-6)
         return argmax(self.rng.beta(total * ctr, total * (1.0 - ctr)), self.rng)
 
 

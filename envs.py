@@ -8,8 +8,8 @@ An environment is any object with two numbers and two methods:
     env.pull(a)     show candidate a of that request; returns the reward, 0 or 1
 
 and that is all an agent ever meets: the loops of guideboot.py hand it candidates and rewards. To measure regret
-the environment also has `_expected()`, the expected rewards (m,) of the current candidates; only the scorer
-below calls it. An environment of your own, complete:
+the environment also has `_expected()`, the expected rewards (m,) of the current candidates, for the scorer
+below; no agent gets to it. An environment of your own, complete:
 
     import numpy as np
 
@@ -59,8 +59,9 @@ def stream(seed, name, k=0):
 
 
 class Scored:
-    """An environment with its books. The loops see observe and pull; kept for the scorer are the rewards and the
-    pseudo-regret of every step or, where the candidates are too many to score them all, what the shown one promised."""
+    """An environment with its books. The loops see observe and pull; kept for the scorer are the `rewards` and the
+    pseudo-`regret` of every step or, with regret=False, for the ads with their many candidates, instead of the regret
+    the expected reward of the one shown, `promised`."""
 
     def __init__(self, env, steps, tick=lambda fraction: None, regret=True):
         self.env, self.fields, self.features = env, env.fields, env.features
@@ -140,8 +141,8 @@ class Synthetic:
 # ---------------------------------------------------------------- advertising: stand-ins for Tencent's logs
 
 TABLE_2 = {     # the paper's statistics of its two simulators, and what the stand-ins are calibrated to (see Ads)
-    "A": dict(steps=4_500_000, ads=8_900, candidates=(250, 450), context_features=4_200, ad_features=12_000, lift=2.05),
-    "B": dict(steps=14_700_000, ads=6_500, candidates=(100, 200), context_features=4_300, ad_features=9_400, lift=2.05),
+    "A": dict(steps=4_500_000, ads=8_900, candidates=(250, 450), context_features=4_200, ad_features=12_000, lift=1.8),
+    "B": dict(steps=14_700_000, ads=6_500, candidates=(100, 200), context_features=4_300, ad_features=9_400, lift=1.6),
 }
 CONTEXT_FIELDS, AD_FIELDS, DAYS = 13, 12, 5.0
 AD_ID = CONTEXT_FIELDS                 # a row is 13 context ids, then the ad_ID and 11 other ids of the ad
@@ -184,8 +185,8 @@ class Ads:
 
         base + context effect + spread * (ad's own appeal + its features' appeal + tanh(taste) + sin(3 whim))
 
-    with taste = u.v and whim = u'.v' inner products of hidden context and ad vectors: the sine is beyond what an
-    embedding network represents. The features' appeal and the contexts' vectors turn over the days. At any scale
+    with taste = u.v and whim = u'.v' inner products of hidden context and ad vectors, which the agents' network can only
+    approximate. The features' appeal and the contexts' vectors turn over the days. At any scale
     `base` is set so that a random policy gets a CTR of 0.01, and `spread` is `lift` divided by the expected maximum of
     m standard normals (Blom's formula), so that the best candidate is about `lift` logits above the average one. `lift`
     was chosen so that epsilon-greedy lands near its row in Table 3, before any other method was looked at.
@@ -229,14 +230,14 @@ class Ads:
         self._context_effect, self._u = rng.standard_normal(total), rng.standard_normal((total, 2 * d))
         self._phase = rng.random(CONTEXT_FIELDS)
         self._cumulative = [np.cumsum(zipf(size)) for size in self.context_sizes]
-        # Calibration, by marginal statistics of the requests alone: 40 of them every quarter of a day.
+        # Calibration, by marginal statistics of the requests alone: 20 of them in each of the 120 hours.
         m, effect, liking = (self.low + self.high) // 2, [], []
-        for day in np.arange(0.125, DAYS, 0.25):
-            (_, e), sides = self._draw_contexts(rng, day, 40)
-            items = rng.choice(self._live(day).nonzero()[0], (40, m))
+        for day in (np.arange(120) + 0.5) / 24.0:
+            (_, e), sides = self._draw_contexts(rng, day, 20)
+            items = rng.choice(self._live(day).nonzero()[0], (20, m))
             effect.append(e[:, None])
             liking.append(self._liking(self._appeal_at(day)[items], self._v[items] @ sides))
-        effect, liking = np.concatenate(effect), np.concatenate(liking)              # (800, 1), (800, m)
+        effect, liking = np.concatenate(effect), np.concatenate(liking)              # (2400, 1), (2400, m)
         self._base, self._spread = 0.0, lift / NormalDist().inv_cdf((m - 0.375) / (m + 0.25))
         for _ in range(50):
             self._base += np.log(RANDOM_CTR / sigmoid(self._base + effect + self._spread * liking).mean())

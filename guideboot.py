@@ -31,7 +31,7 @@ def guidance(rho, alpha):
 
 
 class AdCount:
-    """Density of Eq. 6: how often the id in one field (the ad_ID) was shown.
+    """Density of Eq. 6: how often the id in one field (the ad_ID; envs.AD_ID for the ads) was shown.
 
     A density of your own needs these two methods. `update` gets the rows just shown: one row (J,) in `replay`, a
     buffer (c, J) in `online`. A call gets any stack of rows (..., J), as a rule (K, B, J), and returns rho (...).
@@ -41,10 +41,7 @@ class AdCount:
         self.count, self.field = np.zeros(features), field
 
     def update(self, X):
-        if X.ndim == 1:
-            self.count[X[self.field]] += 1.0
-        else:
-            self.count += np.bincount(X[:, self.field], minlength=len(self.count))
+        np.add.at(self.count, X[..., self.field], 1.0)                         # an id may occur many times in a buffer
 
     def __call__(self, X):
         return self.count.take(X[..., self.field])                             # (..., J) -> (...)
@@ -62,13 +59,8 @@ class Harmonic:
         self.inverse = np.full(features, np.inf)                               # 1 / Count; an id never seen makes rho 0
 
     def update(self, X):
-        if X.ndim == 1:
-            self.count[X] = count = self.count[X] + 1.0
-        else:
-            self.count += np.bincount(X.ravel(), minlength=len(self.count))
-            X = np.unique(X)
-            count = self.count[X]
-        self.inverse[X] = 1.0 / count
+        np.add.at(self.count, X, 1.0)
+        self.inverse[X] = 1.0 / self.count[X]
 
     def __call__(self, X):
         return 1.0 / sum_last(self.inverse.take(X))                            # (..., J) -> (...)
@@ -88,11 +80,17 @@ def fake_samples(r, g, rng):
 
 # ---------------------------------------------------------------- a method: choose x learn from
 
-def argmax(scores, rng):
-    """Index of the largest score, ties broken at random; a score that is not a finite number is an error."""
+def largest(scores):
+    """Index of a largest score; a largest score that is not a finite number is an error."""
     a = int(scores.argmax())                       # the first nan, if there is one
     if not math.isfinite(scores[a]):
         raise FloatingPointError(f"a score is {scores[a]}: the learning rate may be too large")
+    return a
+
+
+def argmax(scores, rng):
+    """Index of the largest score, ties broken at random."""
+    a = largest(scores)
     ties = (scores == scores[a]).nonzero()[0]
     return a if len(ties) == 1 else int(ties[int(len(ties) * rng.random())])
 
@@ -111,7 +109,7 @@ class Agent:
     def choose(self, X, t):
         """Part 1, decision-making (Eq. 1): the candidates X (m, J) of step t -> index of one."""
         k = int(self.bag.K * self.rng.random())                                # Alg1:6 Alg3:7   k ~ U{1, K}
-        scores = self.bag.scores(k, X)                                         # Alg1:7 Alg3:8
+        scores = self.bag.scores(k, X)                                         # Alg1:7 Alg3:8   logits: the same argmax
         return argmax(scores, self.rng)                                        # Alg1:8 Alg3:9
 
     def remember(self, history, x, r):
@@ -172,11 +170,12 @@ def replay(agent, env, steps, b, every=1, updates=1):
     """Algorithm 1, GuideBoot with experience replay (or any other Agent with a bag of models).
 
     Lines 2 and 3, K models initialized independently and an empty density, are the agent's constructor. The paper's
-    loop learns after each step; with `every` > 1 it learns after every so many steps, then by `updates` batches.
+    loop learns after each step; with `every` > 1 it learns after every so many steps, then by `updates` batches (ours,
+    for the ads, where K networks cannot learn after each of millions of steps).
     """
     same_ids(agent.bag, env)
     history = History(env.fields, env.features)                                # Alg1:1
-    bag, size = agent.bag, (agent.bag.K, whole("b", b))                        # Alg1:2-3
+    bag, size, every = agent.bag, (agent.bag.K, whole("b", b)), whole("every", every)      # Alg1:2-3
     for t in range(1, whole("steps", steps) + 1):                              # Alg1:4
         # Part 1. Decision-making
         X = observe(env)                                                       # Alg1:5     (m, J)
@@ -186,7 +185,7 @@ def replay(agent, env, steps, b, every=1, updates=1):
         agent.remember(history, x, r)                                          # Alg1:9
         # Part 2. Prepare bootstrap data, for all K models at once
         agent.update_density(x)                                                # Alg1:10
-        for _ in range(0 if t % every else updates):
+        for _ in range(0 if t % every else whole("updates", updates)):
             X_b, r_b = history.resample(size, agent.rng)                       # Alg1:11-12 (K, b, J), (K, b)
             w, y = agent.samples(X_b, r_b)                                     # Alg1:13-19 (K, b), (K, b)
             # Part 3. Update the models
@@ -268,7 +267,7 @@ def observe(env):
     X = env.observe()
     if len(X) == 0:
         raise ValueError("candidates must be at least one row of ids, got an empty set")
-    if hasattr(X, "context"):                      # a request that names candidates by item, checked where it is made
+    if hasattr(X, "items"):                        # a request that names candidates by item: valid by its making
         return X
     X = np.asarray(X)
     if X.dtype.kind not in "iu" or X.shape[1:] != (env.fields,):

@@ -1,9 +1,9 @@
 """Bags of K reward models, trained by hand-written gradients (Pan et al. 2021, Sections 3.3 and 5).
 
 A *bag* holds K models f(1), ..., f(K) with a leading axis K on every parameter, so that all K are trained
-by one batched operation. Whoever uses a bag sees four things only:
+by one batched operation. A loop sees only this of a bag:
 
-    bag.K                  number of models
+    bag.K, bag.features    number of models, number of ids
     bag.scores(k, X)       logits of the *published* model k for m candidates        (m, J) ids -> (m,)
     bag.update(X, w, y)    one gradient step of every model on its own mini-batch    (K, B, J), (K, B), (K, B)
     bag.publish()          the learned parameters become the ones that `scores` uses
@@ -72,8 +72,8 @@ class Adam:
         """parameter -= learning_rate * m_hat / (sqrt(v_hat) + eps), on all rows or only on those given (lazy Adam).
 
         m_hat = m / c1 and v_hat = v / c2, with the root of c2 taken out. A row that is not given stays as it is,
-        its moments too. The tiny addend keeps the moments of units that died out of the subnormal numbers,
-        which slow every later step.
+        its moments too; the bias is corrected by the number of all steps, so a row's first steps are larger than plain
+        Adam's. The tiny addend keeps the moments of units that died out of the subnormal numbers, which are slow.
         """
         self.t += 1
         c1, root_c2 = 1.0 - self.beta1 ** self.t, (1.0 - self.beta2 ** self.t) ** 0.5
@@ -87,6 +87,7 @@ class Adam:
         move -= v
         move *= 1.0 - self.beta2
         v += move                                             # v = beta2 v + (1 - beta2) gradient^2
+        v += TINY
         np.sqrt(v, out=move)
         move += self.eps * root_c2
         np.divide(m, move, out=move)
@@ -160,6 +161,8 @@ class MLPBag:
     def __init__(self, fields, features, rngs, learning_rate=0.001, optimizer=Adam, dropout=0.0, rng=None, items=None,
                  dtype=np.float32, embedding=8, hidden=128):
         K, H, width = len(rngs), hidden, fields * embedding
+        if dropout and rng is None:
+            raise ValueError(f"rng must be a random generator when dropout is above 0, got dropout {dropout}")
         self.K, self.features, self.hidden, self.dropout, self.rng, self.items, self.dtype = K, features, H, dropout, rng, items, dtype
         shapes = dict(W1=(width, H), b1=(H,), W2=(H, H), b2=(H,), w3=(H,), b3=(1,))
         spread = dict(W1=(2 / width) ** 0.5, W2=(2 / H) ** 0.5, w3=(1 / H) ** 0.5)        # He's for ReLU layers, biases 0
@@ -167,15 +170,15 @@ class MLPBag:
         self.dense = np.stack([np.concatenate([(spread.get(name, 0.0) * rng.standard_normal(shape)).ravel()
                                                for name, shape in shapes.items()]) for rng in rngs]).astype(dtype)
         self.gradients = np.zeros_like(self.dense)                          # (K, all weights and biases of a network)
-        ends = np.cumsum([int(np.prod(shape)) for shape in shapes.values()])
-        self.views = lambda flat: {name: flat[:, end - int(np.prod(shape)):end].reshape(K, *shape)
-                                   for (name, shape), end in zip(shapes.items(), ends)}
-        self.p, self.g = self.views(self.dense), self.views(self.gradients)
+        ends = np.cumsum([np.prod(shape) for shape in shapes.values()])[:-1]
+
+        def views(flat):                                                    # W1, b1, ... by name, as parts of one array
+            return {name: part.reshape(K, *shape) for (name, shape), part in zip(shapes.items(), np.split(flat, ends, axis=1))}
+        self.p, self.g = views(self.dense), views(self.gradients)
         self.dense_optimizer, self.row_optimizer = optimizer(self.dense, learning_rate), optimizer(self.E, learning_rate)
         self.offset = np.arange(K)[:, None, None] * features                # (K, 1, 1): model k's rows of E
         self.published_E, self.published_dense = np.empty_like(self.E), np.empty_like(self.dense)
-        served = self.views(self.published_dense)
-        self.served = [[served[name][k] for name in shapes] for k in range(K)]           # model k's W1, b1, W2, b2, w3, b3
+        self.served = [[part[k] for part in views(self.published_dense).values()] for k in range(K)]     # W1 to b3 of model k
         if items is not None:
             self.split = width - items.shape[1] * embedding                 # rows of W1 for the context, then for the item
             self.projected = np.empty((K, len(items), H), dtype)            # every item's half of layer one

@@ -18,9 +18,15 @@ import shutil
 import signal
 import sys
 import time
+from html import escape
 from pathlib import Path
 
 import numpy as np
+
+try:
+    import fcntl
+except ImportError:                    # Windows: two commands at once in one folder are not noticed
+    fcntl = None
 
 
 # ---------------------------------------------------------------- options
@@ -31,12 +37,29 @@ class Parser(argparse.ArgumentParser):
     def error(self, message):
         self.exit(2, f"{self.prog}: {message}\n")
 
-    def check(self, name, parse, *values):
-        """An option whose check needs more than its text: parse(*values), its complaint said as argparse says it."""
+    def methods(self, text, names):
+        """--methods: some of `names`, by commas, returned in the order of `names`; case, blanks and hyphens do not matter."""
+        def plain(name):
+            return "".join(c for c in name.lower().replace("epsilon", "e").replace("\u03b5", "e") if c.isalnum())
+        wanted = {plain(word): word.strip() for word in text.split(",") if plain(word)}
+        unknown = [word for key, word in wanted.items() if key not in map(plain, names)]
+        if unknown or not wanted:
+            self.error(f"argument --methods: must be some of {', '.join(names)}; got {', '.join(unknown) or repr(text)}")
+        return [name for name in names if plain(name) in wanted]
+
+    def folder(self, text):
+        """--out: a folder that exists or can be made, and can be written to."""
+        folder = Path(text).expanduser()
         try:
-            return parse(*values)
-        except argparse.ArgumentTypeError as error:
-            self.error(f"argument {name}: {error}")
+            if not text.strip():
+                raise OSError(0, "the name is empty")
+            folder.mkdir(parents=True, exist_ok=True)
+            probe = folder / f".probe-{os.getpid()}"
+            probe.touch()
+            probe.unlink()
+        except OSError as error:
+            self.error(f"argument --out: must be a folder that can be written to, got {text!r} ({error.strerror})")
+        return folder
 
 
 def number(kind, low, above=False, high=math.inf):
@@ -52,33 +75,8 @@ def number(kind, low, above=False, high=math.inf):
         if not math.isfinite(value) or value < low or value > high or (above and value == low):
             raise argparse.ArgumentTypeError(f"must be {allowed}, got {text!r}")
         return value
+    parse.metavar = "N" if kind is int else "X"
     return parse
-
-
-def some_of(text, names):
-    """Some of `names`, separated by commas, returned in the order of `names`; case, blanks and hyphens do not matter."""
-    def plain(name):
-        return "".join(c for c in name.lower().replace("epsilon", "e").replace("\u03b5", "e") if c.isalnum())
-    wanted = {plain(word): word.strip() for word in text.split(",") if plain(word)}
-    unknown = [word for key, word in wanted.items() if key not in map(plain, names)]
-    if unknown or not wanted:
-        raise argparse.ArgumentTypeError(f"must be some of {', '.join(names)}; got {', '.join(unknown) or repr(text)}")
-    return [name for name in names if plain(name) in wanted]
-
-
-def writable_folder(text):
-    """A folder that exists or can be made, and can be written to."""
-    folder = Path(text).expanduser()
-    try:
-        if not text.strip():
-            raise OSError(0, "the name is empty")
-        folder.mkdir(parents=True, exist_ok=True)
-        probe = folder / f".probe-{os.getpid()}"
-        probe.touch()
-        probe.unlink()
-    except OSError as error:
-        raise argparse.ArgumentTypeError(f"must be a folder that can be written to, got {text!r} ({error.strerror})")
-    return folder
 
 
 # ---------------------------------------------------------------- processes
@@ -90,16 +88,17 @@ def cores():
 
 def _work(pipe, function):
     signal.signal(signal.SIGINT, signal.SIG_IGN)         # Ctrl-C is the parent's to handle
-    while True:
-        try:
+    np.seterr(all="ignore")                              # what overflows is an error where it becomes a score
+    try:
+        while True:
             job = pipe.recv()
-        except EOFError:
-            return
-        try:
-            message = "done", function(job, lambda fraction: pipe.send(("tick", fraction)))
-        except Exception as error:
-            message = "failed", f"{type(error).__name__}: {error}"
-        pipe.send(message)
+            try:
+                message = "done", function(job, lambda fraction: pipe.send(("tick", fraction)))
+            except Exception as error:
+                message = "failed", f"{type(error).__name__}: {error}"
+            pipe.send(message)
+    except (EOFError, OSError):                          # the parent is gone, or has no more work
+        return
 
 
 def pool(function, jobs, workers):
@@ -123,7 +122,9 @@ def pool(function, jobs, workers):
             while todo and len(busy) < workers:
                 here, there = context.Pipe()
                 process = context.Process(target=_work, args=(there, function), daemon=True)
+                handler = signal.signal(signal.SIGINT, signal.SIG_IGN)      # a worker is born deaf to Ctrl-C
                 process.start()
+                signal.signal(signal.SIGINT, handler)
                 there.close()
                 give(here, process)
             for pipe in multiprocessing.connection.wait(list(busy)):
@@ -144,26 +145,28 @@ def pool(function, jobs, workers):
 
 
 class Progress:
-    """One rewritten line on a terminal (elsewhere a line now and then): what is done and the time left."""
+    """One rewritten line on a terminal, elsewhere a line now and then: what is done and the time left."""
 
     def __init__(self, total):
         self.total, self.fraction, self.started, self.shown = total, {}, time.monotonic(), 0.0
-        self.terminal = sys.stderr.isatty()
+        self.start, self.end, self.pause = ("\r", "", 0.2) if sys.stderr.isatty() else ("", "\n", 20.0)
 
     def update(self, job, fraction, label):
         self.fraction[job] = fraction
         now, done = time.monotonic(), sum(self.fraction.values())
-        if now - self.shown < (0.2 if self.terminal else 20.0):
-            return
-        self.shown, spent = now, now - self.started
-        left = f"{duration(spent * (self.total - done) / done)} left" if done > 0.02 * self.total else "time left not yet known"
-        line = f"{done:.1f} of {self.total} runs, {left}, {label}"
+        if now - self.shown >= self.pause:
+            self.shown, spent = now, now - self.started
+            left = f"{duration(spent * (self.total - done) / done)} left" if done > 0.02 * self.total else "time left not yet known"
+            self.write(f"{done:.1f} of {self.total} runs, {left}, {label}")
+
+    def write(self, line):
         width = shutil.get_terminal_size().columns - 1
-        print(f"\r{line[:width].ljust(width)}" if self.terminal else line, end="" if self.terminal else "\n", file=sys.stderr, flush=True)
+        print(self.start + (line[:width].ljust(width) if self.start else line), end=self.end, file=sys.stderr, flush=True)
 
     def close(self):
-        if self.terminal:
-            print("\r" + " " * (shutil.get_terminal_size().columns - 1) + "\r", end="", file=sys.stderr, flush=True)
+        if self.start:
+            self.write("")
+            print("\r", end="", file=sys.stderr, flush=True)
 
 
 def duration(seconds):
@@ -187,6 +190,12 @@ class Results:
 
     def __init__(self, path, header, columns, order, fresh=False):
         self.path, self.columns, self.order, self.rows = path, columns, order, {}
+        self.lock = open(path.with_name(f".{path.name}.lock"), "w")      # held until this process ends, however it ends
+        if fcntl:
+            try:
+                fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise SystemExit(f"another command is writing {path}: wait for it, or choose another --out")
         self.header = dict(header, python=platform.python_version(), numpy=np.__version__)
         if not path.exists():
             return
@@ -205,10 +214,10 @@ class Results:
 
     def aside(self, word, why):
         """Move the file and its figure to names that say so, and tell."""
-        n = 1
-        while self.path.with_name(f"{self.path.stem}.{word}-{n}{self.path.suffix}").exists():
+        paths, n = (self.path, self.path.with_suffix(".svg")), 1
+        while any(path.with_name(f"{path.stem}.{word}-{n}{path.suffix}").exists() for path in paths):
             n += 1
-        for path in (self.path, self.path.with_suffix(".svg")):
+        for path in paths:
             if path.exists():
                 os.replace(path, path.with_name(f"{path.stem}.{word}-{n}{path.suffix}"))
         print(f"{why}: the earlier results are now {self.path.stem}.{word}-{n}{self.path.suffix}, starting anew")
@@ -264,7 +273,12 @@ def experiment(results, run, jobs, workers):
                 print(f"diverged: {method}, seed {seed}: {value.split(': ', 1)[1]}", file=sys.stderr)
                 kind, value = "done", np.full(len(results.columns), math.nan)
             if kind == "done":
-                results.add((method, seed), value)
+                try:
+                    results.add((method, seed), value)
+                except OSError as error:
+                    progress.close()
+                    print(f"cannot save {results.path}: {error.strerror}; it holds what was saved before, the same command goes on", file=sys.stderr)
+                    return 1
             elif kind != "tick":
                 progress.close()
                 print(f"{kind}: {method}, seed {seed}: {value}; the same command tries it again", file=sys.stderr)
@@ -273,12 +287,29 @@ def experiment(results, run, jobs, workers):
         progress.close()
         print("interrupted: finished runs are kept, the same command goes on", file=sys.stderr)
         return 130
-    except OSError as error:
-        progress.close()
-        print(f"cannot save {results.path}: {error.strerror}; the file holds what was saved before, the same command goes on", file=sys.stderr)
-        return 1
     progress.close()
     return code
+
+
+def unusual(options, defaults):
+    """The options that differ from their defaults, as a piece of a title."""
+    return "".join(f", {name.replace('_', ' ')} {options[name]}" for name in defaults if options.get(name, defaults[name]) != defaults[name])
+
+
+def call(main):
+    """Run a script's main and exit with its code; what the system refuses is told in one line."""
+    try:
+        code = main()
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        code = 130
+    except BrokenPipeError:                              # the reader of the output has gone, as in `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 1
+    except OSError as error:
+        print(f"{error.filename or 'output'}: {error.strerror}", file=sys.stderr)
+        code = 1
+    sys.exit(code)
 
 
 # ---------------------------------------------------------------- statistics
@@ -333,7 +364,8 @@ STYLES = [("#000000", ""), ("#0072B2", ""), ("#D55E00", ""), ("#009E73", "7 3"),
 
 def nice_ticks(low, high, about=7):
     """Round numbers that cover low to high."""
-    high = high if high > low else low + 1.0
+    if high <= low:                                      # one value alone: some room around it
+        low, high = (low - 0.1 * abs(low), low + 0.1 * abs(low)) if low else (0.0, 1.0)
     power = 10.0 ** math.floor(math.log10((high - low) / about))
     step = power * next(m for m in (1, 2, 5, 10) if m * power * about >= high - low)
     return np.arange(math.floor(low / step), math.ceil(high / step) + 1) * step
@@ -350,8 +382,11 @@ def spread(positions, gap, low, high):
     return moved
 
 
-def escape(text):
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+def svg(width, height, title):
+    """The first lines of a figure: white ground, title."""
+    return [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="13">',
+            f'<rect width="{width}" height="{height}" fill="white"/>',
+            f'<text x="12" y="24" font-size="15" font-weight="bold">{escape(title)}</text>']
 
 
 def line_chart(path, title, x_label, y_label, series, width=860, height=470):
@@ -370,9 +405,7 @@ def line_chart(path, title, x_label, y_label, series, width=860, height=470):
     def points(x, y):
         return " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(sx(x), sy(y)))
 
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="13">',
-           f'<rect width="{width}" height="{height}" fill="white"/>',
-           f'<text x="{left}" y="24" font-size="15" font-weight="bold">{escape(title)}</text>']
+    out = svg(width, height, title)
     for v in yt:
         out.append(f'<path d="M{left} {sy(v):.1f}H{right}" stroke="#dddddd"/>'
                    f'<text x="{left - 8}" y="{sy(v) + 4:.1f}" text-anchor="end">{v:g}</text>')
@@ -396,14 +429,12 @@ def line_chart(path, title, x_label, y_label, series, width=860, height=470):
 
 
 def box_chart(path, title, x_label, panels, width=860):
-    """panels: (heading, {name: values}): side by side on one scale, a box (quartiles, median, extremes) and a dot per value."""
+    """panels: (heading, {name: values}): side by side on one scale, a dot per value, the median, and a box (quartiles, extremes) of five or more."""
     left, gap, row = 132, 30, 30
     names = [len(values) for _, values in panels]
     height, panel = 100 + row * max(names), (width - 20) / len(panels)
     xt = nice_ticks(min(min(map(min, v.values())) for _, v in panels), max(max(map(max, v.values())) for _, v in panels), about=5)
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="13">',
-           f'<rect width="{width}" height="{height}" fill="white"/>',
-           f'<text x="10" y="24" font-size="15" font-weight="bold">{escape(title)}</text>']
+    out = svg(width, height, title)
     for p, (heading, values) in enumerate(panels):
         x0, x1, bottom = p * panel + left, (p + 1) * panel - gap, 58 + row * max(names)
 
@@ -415,11 +446,12 @@ def box_chart(path, title, x_label, panels, width=860):
                        f'<text x="{sx(v):.1f}" y="{bottom + 17}" text-anchor="middle" font-size="12">{v:g}</text>')
         for i, (name, v) in enumerate(values.items()):
             y, (low, q1, median, q3, high) = 58 + row * (i + 0.5), map(sx, np.quantile(v, [0, 0.25, 0.5, 0.75, 1]))
-            out.append(f'<text x="{x0 - 8:.0f}" y="{y + 4:.1f}" text-anchor="end">{escape(name)}</text>'
-                       f'<path d="M{low:.1f} {y:.1f}H{high:.1f}" stroke="black"/>'
-                       f'<rect x="{q1:.1f}" y="{y - 8:.1f}" width="{max(q3 - q1, 0.5):.1f}" height="16" stroke="black" '
-                       f'fill="{"#9ecae1" if "GuideBoot" in name else "#eeeeee"}"/>'
-                       f'<path d="M{median:.1f} {y - 8:.1f}v16" stroke="black" stroke-width="2.5"/>')
+            fill = "#9ecae1" if "GuideBoot" in name else "#eeeeee"
+            out.append(f'<text x="{x0 - 8:.0f}" y="{y + 4:.1f}" text-anchor="end">{escape(name)}</text>')
+            if len(v) > 4:                               # quartiles of fewer would be guesses
+                out.append(f'<path d="M{low:.1f} {y:.1f}H{high:.1f}" stroke="black"/><rect x="{q1:.1f}" y="{y - 8:.1f}" '
+                           f'width="{max(q3 - q1, 0.5):.1f}" height="16" stroke="black" fill="{fill}"/>')
+            out.append(f'<path d="M{median:.1f} {y - 8:.1f}v16" stroke="black" stroke-width="2.5"/>')
             out += [f'<circle cx="{sx(value):.1f}" cy="{y:.1f}" r="2.6" fill="#D55E00" stroke="white" stroke-width="0.6"/>' for value in v]
     out.append(f'<text x="{width / 2}" y="{height - 8}" text-anchor="middle">{escape(x_label)}</text>')
     write_text(path, "\n".join(out) + "\n</svg>\n")

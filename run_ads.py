@@ -10,7 +10,7 @@
   python run_ads.py --scale 1 --runs 1 --methods online-guideboot       the paper's size, 4.5 million steps
 
 The paper's simulators were built from Tencent's logs, which are not public: the worlds here are invented, with the
-statistics of Table 2. Compare the order of the methods, not the numbers. The reward of a run is the expected CTR of
+statistics of Table 2 times the scale. Compare the order of the methods, not the numbers. The reward of a run is the expected CTR of
 the ads it showed, averaged over its steps (the clicks themselves would only add noise). Higher is better.
 """
 import os
@@ -19,7 +19,6 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "
     os.environ[variable] = "1"         # one BLAS thread per process; processes run in parallel instead
 
 import argparse
-import sys
 import time
 from pathlib import Path
 
@@ -32,7 +31,7 @@ from guideboot import AdCount, GuideBoot, online, replay
 from nn import LogisticBag, MLPBag
 
 DEFAULTS = dict(
-    runs=3,                 # ours   (paper: 10; the default is a quick look)
+    runs=2,                 # ours   (paper: 10; the default is a quick look)
     scale=0.02,             # ours   (paper: 1) shrinks steps, ads, features and candidates together
     steps=0,                # ours   stop after so many steps; 0: all of the five days (paper)
     seed=0,                 # ours   runs use the seeds seed, seed + 1, ...
@@ -81,13 +80,18 @@ PAPER = {
                "MC-Dropout": ((0.0297, 0.0010), (0.0258, 0.0002)), "OBB": ((0.0302, 0.0009), (0.0262, 0.0002)),
                "Online GuideBoot": ((0.0317, 0.0004), (0.0270, 0.0002))},
 }
-YARDSTICKS = {     # what bounds a policy: they look where an agent cannot
+YARDSTICKS = {     # policies to compare with; all but Random look where an agent cannot
     "Random": lambda env: lambda X, t: int(len(X) * env.yard.random()),
-    "Best fixed": lambda env: lambda X, t: int(env._appeal[env.items].argmax()),       # the ad liked best by everybody
+    "Best ranking": lambda env: lambda X, t: int(env._appeal[env.items].argmax()),       # the candidate liked best by all
     "Oracle": lambda env: lambda X, t: int(env._expected().argmax()),
 }
 ORDER = [f"{setting}: {m}" for setting in PAPER for m in PAPER[setting]] + [f"yardstick: {m}" for m in YARDSTICKS]
-SLICES = 20                            # the reward is also kept for each twentieth of the run
+
+
+def learning_sizes(o):
+    """c, b, n: a learning phase every c steps, by n mini-batches (replay: of b rows each)."""
+    c = max(32, round(o["buffer"] * o["scale"]))
+    return c, min(o["batch"], c), -(-c // o["batch"])
 
 
 class Yardstick:
@@ -101,13 +105,12 @@ class Yardstick:
 
 
 def run(job, tick=lambda fraction: None):
-    """One run of one row: the mean expected CTR of the shown ads, the share of clicks, the former in slices of time."""
+    """One run of one row: the mean expected CTR of the shown ads, and the share of clicks."""
     (setting, method), seed, o = job[0].split(": "), *job[1:]
     ads = Ads(o["task"], seed, o["scale"], o["world"], o["drift"])
     steps = min(o["steps"] or ads.steps, ads.steps)
     env, rng = Scored(ads, steps, tick, regret=False), stream(seed, "agent")
-    c = max(32, round(o["buffer"] * o["scale"]))
-    n, b = -(-c // o["batch"]), min(o["batch"], c)
+    c, b, n = learning_sizes(o)
     try:
         if setting == "yardstick":
             ads.yard = rng
@@ -126,8 +129,7 @@ def run(job, tick=lambda fraction: None):
                 online(agent(bag, rng, o, env), env, steps, c, n)
     except FloatingPointError as error:
         raise FloatingPointError(f"at step {env.t + 1:,} {error}")
-    slices = [part.mean(dtype=float) for part in np.array_split(env.promised, SLICES)]
-    return [env.promised.mean(dtype=float), env.rewards.mean(), *slices]
+    return [env.promised.mean(dtype=float), env.rewards.mean()]
 
 
 def options(argv):
@@ -135,16 +137,16 @@ def options(argv):
     whole, positive, share = report.number(int, 1, high=10 ** 9), report.number(float, 0, above=True), report.number(float, 0, high=1)
 
     def add(name, kind, text):
-        p.add_argument("--" + name.replace("_", "-"), type=kind, default=DEFAULTS[name], metavar="N" if kind is whole else "X",
+        p.add_argument("--" + name.replace("_", "-"), type=kind, default=DEFAULTS[name], metavar=kind.metavar,
                        help=f"{text} (default %(default)s)")
     names = list(AGENTS)
     p.add_argument("--task", choices=("A", "B"), default="A", help="which simulator to stand in for (default %(default)s)")
     p.add_argument("--setting", choices=("replay", "online", "both"), default="both", help="Table 3, Table 4 or both (default %(default)s)")
     add("scale", report.number(float, 0.01, high=1), "size of the task, 1 is the paper's; steps, ads, features and candidates shrink together")
-    add("steps", report.number(int, 0, high=10 ** 9), "stop after N steps; 0: run through the five days")
+    add("steps", report.number(int, 0, high=10 ** 9), "only the first N steps, so the first hours, whose CTR differs; 0: the five days")
     add("world", report.number(int, 0, high=10 ** 9), "another number, another invented world")
     add("drift", report.number(float, 0, high=10), "how fast tastes drift; 0: not at all")
-    add("runs", whole, "runs per row, each with a seed of its own")
+    add("runs", report.number(int, 1, high=10_000), "runs per row, each with a seed of its own")
     p.add_argument("--methods", metavar="A,B", help=f"only these, separated by commas; of: {', '.join(names)}")
     add("seed", report.number(int, 0, high=10 ** 9), "seed of the first run; run i uses seed + i: other requests, rewards and agents, the same world")
     p.add_argument("--workers", type=report.number(int, 1, high=60), default=report.cores(), metavar="N",
@@ -159,20 +161,21 @@ def options(argv):
     add("ucb_strength", report.number(float, 0), "factor of Deep-UCB1's bonus")
     add("shaping", positive, "Deep-TS-Beta's posterior reshaping")
     add("dropout", report.number(float, 0, high=0.99), "MC-Dropout's rate")
-    p.add_argument("--model", choices=("mlp", "logistic"), default=DEFAULTS["model"], help="reward model (default %(default)s)")
+    p.add_argument("--model", choices=("mlp", "logistic"), default=DEFAULTS["model"], help="reward model; the logistic one learns better at --learning-rate 0.02 (default %(default)s)")
     p.add_argument("--out", default="out", metavar="DIR", help="folder for the table and the figure (default %(default)s)")
     p.add_argument("--fresh", action="store_true", help="start over; the earlier results are moved aside")
     args = p.parse_args(argv)
-    wanted = p.check("--methods", report.some_of, args.methods, names) if args.methods is not None else names
+    wanted = p.methods(args.methods, names) if args.methods is not None else names
     if args.model == "logistic" and args.methods is None:
         wanted = [m for m in wanted if m != "MC-Dropout"]
     elif args.model == "logistic" and "MC-Dropout" in wanted:
         p.error("argument --methods: MC-Dropout needs --model mlp, got logistic")
     settings = ("replay", "online") if args.setting == "both" else (args.setting,)
     args.rows = [f"{s}: {m}" for s in settings for m in PAPER[s] if m in wanted]
-    if not args.rows:
-        p.error(f"argument --methods: must have a row in the {args.setting} table, got {args.methods}")
-    args.out = p.check("--out", report.writable_folder, args.out)
+    for s in settings:
+        if len(settings) == 1 and args.methods is not None and (others := [m for m in wanted if m not in PAPER[s]]):
+            p.error(f"argument --methods: must be in the {s} table ({', '.join(PAPER[s])}), got {', '.join(others)}")
+    args.out = p.folder(args.out)
     return args
 
 
@@ -182,44 +185,50 @@ def main(argv=None):
     here = Path(__file__).parent
     header = dict(options=o, code=report.fingerprint(*(here / f"{m}.py" for m in ("guideboot", "baselines", "envs", "nn", "run_ads"))))
     ads = Ads(args.task, 0, args.scale, args.world)
-    steps = min(args.steps or ads.steps, ads.steps)
+    steps, sizes = min(args.steps or ads.steps, ads.steps), learning_sizes(o)
     print(f"Ads {args.task}, a stand-in for Tencent's simulator {args.task}, which is not public; scale {args.scale:g}: {steps:,} steps,\n"
           f"{len(ads.table):,} ads, {ads.low} to {ads.high} candidates, {ads.features:,} features (the paper: scale 1, 10 runs); "
-          f"{len(args.rows)} rows, {args.runs} runs, {args.workers} workers", flush=True)
+          f"c = {sizes[0]}, b = {sizes[1]}, n = {sizes[2]};\n{len(args.rows)} rows, runs per row: {args.runs}, workers: {args.workers}", flush=True)
     seeds, started = range(args.seed, args.seed + args.runs), time.monotonic()
-    results = report.Results(args.out / f"ads_{args.task}.csv", header, ["reward", "clicks", *(f"slice{i + 1}" for i in range(SLICES))],
-                             ORDER, args.fresh)
+    results = report.Results(args.out / f"ads_{args.task}.csv", header, ["reward", "clicks"], ORDER, args.fresh)
     wanted = args.rows + [row for row in ORDER if row.startswith("yardstick")]
     code = report.experiment(results, run, [(row, seed, o) for seed in seeds for row in wanted], args.workers)
     rows = {row: {s: results.rows[row, s][0] for s in seeds if (row, s) in results.rows} for row in wanted}
     if any(rows.values()):
-        show(args.task, f"Ads {args.task} (a stand-in), scale {args.scale:g}", results.path, rows)
-        print(f"\n{report.duration(time.monotonic() - started)}. Wrote {results.path} and {results.path.with_suffix('.svg')}")
+        drawn = show(args.task, title(o), results.path, rows)
+        print(f"\n{report.duration(time.monotonic() - started)}. The results are in {results.path}" + (f", the figure is {drawn}" if drawn else ""))
     return code
 
 
+def title(o):
+    return f"Ads {o['task']} (a stand-in), scale {o['scale']:g}" + report.unusual(o, {k: v for k, v in DEFAULTS.items() if k != "scale"})
+
+
 def show(task, title, path, rows):
-    """Print Tables 3 and 4 in the paper's layout, its figures beside ours, and draw Figure 4."""
+    """Print Tables 3 and 4 in the paper's layout, its figures beside ours, and draw Figure 4; returns its path, if drawn."""
     panels = []
-    for setting, table, heading in (("replay", 3, "Experience Replay"), ("online", 4, "Online"), ("yardstick", None, "Yardsticks")):
-        lines = []
+    for setting, table, heading in (("replay", "Table 3: ", "Experience Replay"), ("online", "Table 4: ", "Online"), ("yardstick", "", "Yardsticks")):
+        lines, dots = [], {}
         for row, by_seed in rows.items():
             if row.startswith(setting) and by_seed:
                 method, values = row.split(": ")[1], [v for v in by_seed.values() if np.isfinite(v)]
-                reward, std = (f"{np.mean(values):.4f}" if values else "", f"({np.std(values, ddof=1):.4f})" if len(values) > 1 else "")
-                diverged = f", {len(by_seed) - len(values)} diverged" if len(values) < len(by_seed) else ""
-                paper = PAPER.get(setting, {}).get(method)
-                paper = ["", ""] if paper is None else [f"{paper['AB'.index(task)][0]:.4f}", f"({paper['AB'.index(task)][1]:.4f})"]
-                lines.append([method, reward, std, *paper, f"{len(values)}{diverged}"])
+                lines.append([method, f"{np.mean(values):.4f}" if values else "", f"({np.std(values, ddof=1):.4f})" if len(values) > 1 else ""])
+                if table:
+                    reward, std = PAPER[setting][method]["AB".index(task)]
+                    lines[-1] += [f"{reward:.4f}", f"({std:.4f})"]
+                lines[-1].append(f"{len(values)}" + (f", {len(by_seed) - len(values)} diverged" if len(values) < len(by_seed) else ""))
+                dots.update({method: values} if values else {})
         if lines:
-            print(f"\n{f'Table {table}: ' if table else ''}{title} ({heading})" + (": the paper's columns are on Tencent's logs" if table else "") + "\n")
-            print(report.text_table(["Method", "reward", "std", "paper's reward", "std", "runs"], lines))
-        finite = {row.split(": ")[1]: [v for v in by_seed.values() if np.isfinite(v)] for row, by_seed in rows.items() if row.startswith(setting)}
-        if table and any(finite.values()):
-            panels.append((heading, {m: v for m, v in finite.items() if v}))
+            print(f"\n{table}{title} ({heading})" + (": the paper's columns are on Tencent's logs" if table else "") + "\n")
+            print(report.text_table(["Method", "reward", "std"] + (["paper's reward", "std"] if table else []) + ["runs"], lines))
+        if table and dots:
+            panels.append((heading, dots))
+    print("\nBest ranking shows the candidate that is liked best on average over contexts, Oracle the best for this context;\n"
+          "both know the user model and its drift, which no agent does.")
     if panels:
         report.box_chart(path.with_suffix(".svg"), f"{title}: every run is a dot", "average reward (expected CTR of the shown ads)", panels)
+        return path.with_suffix(".svg")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    report.call(main)

@@ -21,7 +21,6 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "
 
 import argparse
 import functools
-import sys
 import time
 from pathlib import Path
 
@@ -120,9 +119,9 @@ def options(argv):
     whole, positive = report.number(int, 1, high=10 ** 9), report.number(float, 0, above=True)
 
     def add(name, kind, text):
-        p.add_argument("--" + name.replace("_", "-"), type=kind, default=DEFAULTS[name], metavar="N" if kind is whole else "X",
+        p.add_argument("--" + name.replace("_", "-"), type=kind, default=DEFAULTS[name], metavar=kind.metavar,
                        help=f"{text} (default %(default)s)")
-    add("runs", whole, "runs per method, each with a seed of its own")
+    add("runs", report.number(int, 1, high=10_000), "runs per method, each with a seed of its own")
     add("steps", whole, "time steps of a run")
     p.add_argument("--methods", metavar="A,B", help=f"only these, separated by commas; of: {', '.join(METHODS)}; "
                    f"with --arms of: {', '.join(ARMS)}")
@@ -142,8 +141,8 @@ def options(argv):
                    help="the multi-armed comparison instead: ten arms, no context; uses alpha, runs, steps and seed alone")
     args = p.parse_args(argv)
     methods = list(ARMS if args.arms_task else METHODS)
-    args.methods = p.check("--methods", report.some_of, args.methods, methods) if args.methods is not None else methods
-    args.out = p.check("--out", report.writable_folder, args.out)
+    args.methods = p.methods(args.methods, methods) if args.methods is not None else methods
+    args.out = p.folder(args.out)
     return args
 
 
@@ -162,13 +161,14 @@ def main(argv=None):
     code = report.experiment(results, run, [(method, seed, o) for seed in seeds for method in args.methods], args.workers)
     rows = {m: {s: results.rows[m, s] for s in seeds if (m, s) in results.rows} for m in args.methods}
     if any(rows.values()):
-        show(task, results.path, checkpoints(args.steps), {m: by_seed for m, by_seed in rows.items() if by_seed})
-        print(f"\n{report.duration(time.monotonic() - started)}. Wrote {results.path} and {results.path.with_suffix('.svg')}")
+        drawn = show(o, results.path, {m: by_seed for m, by_seed in rows.items() if by_seed})
+        print(f"\n{report.duration(time.monotonic() - started)}. The results are in {results.path}" + (f", the figure is {drawn}" if drawn else ""))
     return code
 
 
-def show(task, path, steps, rows):
-    """Print the table and draw the figure of rows[method][seed]."""
+def show(o, path, rows):
+    """Print the table and draw the figure of rows[method][seed]; returns the figure's path, if drawn."""
+    steps = checkpoints(o["steps"])
     final = {m: {s: v[-2] for s, v in by_seed.items() if np.isfinite(v[-2])} for m, by_seed in rows.items()}
     lines, reference = [], final.get("GuideBoot", {})
     for m in sorted(final, key=lambda m: np.mean(list(final[m].values())) if final[m] else np.inf):
@@ -187,12 +187,14 @@ def show(task, path, steps, rows):
         if len(average):
             band = average.std(axis=0, ddof=1) / np.sqrt(len(average)) if len(average) > 1 else None
             series.append((m, STYLE[m], steps, average.mean(axis=0), band))
-    runs = max(map(len, rows.values()))
-    title = {"synthetic": "Synthetic task (Fig. 3)", "arms": f"{DEFAULTS['arms']} Bernoulli arms"}[task]
     if series:
-        report.line_chart(path.with_suffix(".svg"), f"{title}: {runs} runs, band: one standard error" if runs > 1 else f"{title}: one run",
+        runs = max(map(len, rows.values()))
+        title = ("Synthetic task (Fig. 3)" if o["task"] == "synthetic" else f"{o['arms']} Bernoulli arms") + report.unusual(
+            o, {k: v for k, v in DEFAULTS.items() if k != "steps"})
+        report.line_chart(path.with_suffix(".svg"), f"{title}: " + (f"{runs} runs, band: one standard error" if runs > 1 else "one run"),
                           "step t", "average regret per step up to t", series)
+        return path.with_suffix(".svg")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    report.call(main)

@@ -142,7 +142,7 @@ def serving_the_ads():
         value = float(np.median(watch.ratios[3:]))
         report(f"ads: {name}, everything, a step / yardstick product", value, f"at most 2.80  ({value * YARDSTICK_US:.0f} us there)")
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 if sys.platform == "darwin" else 1024)
-    print(f"{'memory so far, without the history':62} {memory:6.0f} MB  at most 1500 with 4.5 million steps of 51 bytes, 230 MB")
+    print(f"{'memory so far, without the history':62} {memory:6.0f} MB  at most 1500; 4.5 million steps of replay add 430 MB, 640 while doubling")
 
 
 def learning_the_ads():

@@ -124,7 +124,9 @@ def test_the_figure_shows_regret_divided_by_the_step(tmp_path, monkeypatch, caps
     drawn = []
     monkeypatch.setattr(report, "line_chart", lambda path, title, x, y, series: drawn.append((title, series)))
     rows = {"OBB": {0: np.array([2.0, 6.0, 0.5]), 1: np.array([4.0, 10.0, 0.5]), 2: np.full(3, np.nan)}}
-    run_synthetic.show("synthetic", tmp_path / "x.csv", np.array([10, 20]), rows)
+    monkeypatch.setattr(run_synthetic, "checkpoints", lambda steps: np.array([10, 20]))
+    run_synthetic.show(dict(run_synthetic.DEFAULTS, steps=20, task="synthetic", alpha=3.0), tmp_path / "x.csv", rows)
+    assert drawn[0][0] == "Synthetic task (Fig. 3), alpha 3.0: 3 runs, band: one standard error"
     (name, _, x, y, band), = drawn[0][1]
     assert name == "OBB" and x.tolist() == [10, 20] and y == pytest.approx([0.3, 0.4]) and band == pytest.approx([0.1, 0.1])
     text = capsys.readouterr().out
@@ -134,7 +136,7 @@ def test_the_figure_shows_regret_divided_by_the_step(tmp_path, monkeypatch, caps
 @pytest.mark.parametrize("arguments, message", [
     (("--methods", "guideboot,linucb"), "argument --methods: must be some of GuideBoot, .*; got linucb"),
     (("--methods", ""), "argument --methods: must be some of .*; got ''"),
-    (("--runs", "0"), "argument --runs: must be a whole number, 1 to 1000000000, got '0'"),
+    (("--runs", "0"), "argument --runs: must be a whole number, 1 to 10000, got '0'"),
     (("--steps", "-5"), "argument --steps: must be a whole number, 1 to 1000000000, got '-5'"),
     (("--steps", "1e4"), "argument --steps: must be a whole number, 1 to 1000000000, got '1e4'"),
     (("--alpha", "0"), "argument --alpha: must be a number, above 0, got '0'"),
@@ -161,7 +163,7 @@ def test_bad_input_gets_one_line_and_exit_code_2_and_touches_nothing(tmp_path, c
 
 def test_names_of_methods_may_be_written_as_the_paper_writes_them():
     names = list(run_synthetic.METHODS)
-    assert report.some_of("\u03b5-greedy, online-guideboot,Epsilon-Greedy (decay)", names) == ["Online GuideBoot", "e-greedy", "e-greedy (decay)"]
+    assert report.Parser().methods("\u03b5-greedy, online-guideboot,Epsilon-Greedy (decay)", names) == ["Online GuideBoot", "e-greedy", "e-greedy (decay)"]
 
 
 def test_the_default_output_folder_is_out_and_results_is_never_touched(tmp_path):
@@ -216,9 +218,10 @@ def test_labels_are_spread_to_their_gap_and_keep_their_order():
 
 
 def test_ticks_are_round_and_cover_the_range():
-    for low, high in ((0, 1), (0, 10_000), (0, 0.093), (-3, 7), (2, 2)):
+    for low, high in ((0, 1), (0, 10_000), (0, 0.093), (-3, 7), (2, 2), (0.012, 0.012), (0, 0)):
         ticks = report.nice_ticks(low, high)
         assert ticks[0] <= low and ticks[-1] >= high and 2 <= len(ticks) <= 12
+    assert report.nice_ticks(0.012, 0.012)[-1] < 0.02
 
 
 def explode(job, tick):

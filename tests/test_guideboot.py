@@ -410,6 +410,8 @@ def test_bad_environments_get_one_clear_line(message, env, loop):
     (lambda: gb.replay(recorder(), Fixed(GOOD), 5, 2.5), "b must be a whole number, 1 or more, got 2.5"),
     (lambda: gb.online(recorder(), Fixed(GOOD), 5, -3), "c must be a whole number, 1 or more, got -3"),
     (lambda: gb.online(recorder(), Fixed(GOOD), 5, 3, 0), "n must be a whole number, 1 or more, got 0"),
+    (lambda: gb.replay(recorder(), Fixed(GOOD), 5, 4, every=0), "every must be a whole number, 1 or more, got 0"),
+    (lambda: gb.replay(recorder(), Fixed(GOOD), 5, 4, updates=0), "updates must be a whole number, 1 or more, got 0"),
     (lambda: baselines.EpsilonGreedy(bag(), None, 1.5), "epsilon must be 0 to 1, got 1.5"),
     (lambda: baselines.Giro(bag(), None, -1), "alpha of Giro must be 0 to 1, got -1"),
     (lambda: baselines.GiroArms(3, None, 2), "alpha of Giro must be 0 to 1, got 2"),

@@ -43,7 +43,7 @@ def loss(model, X, w, y, mask=None):
 @given(SEEDS, st.sampled_from(["E", "W1", "b1", "W2", "b2", "w3", "b3"]), st.sampled_from([0.0, 0.4]))
 def test_gradient_of_every_parameter_equals_finite_differences(seed, name, dropout):
     """Along a random direction of one parameter at a time. A kink of ReLU within the step would spoil the difference
-    only if it were hit; with smooth steps of 1e-6 the two agree to 1e-6 of their size."""
+    only if it were hit; with steps of 1e-6 the two agree to 2e-6 of their size."""
     rng = np.random.default_rng(seed)
     model = bag(seed=seed, dropout=dropout, rng=np.random.default_rng([seed, 9]))
     for parameter in (model.p["b1"], model.p["b2"], model.p["b3"], model.E):
@@ -122,15 +122,35 @@ def test_adam_on_rows_equals_adam_on_an_array_of_those_rows():
 
 
 def test_moments_of_dead_units_do_not_become_subnormal():
-    """A gradient of 1, then 2,000 of zero: 0.9^2000 is far below float32's smallest normal number, 1.2e-38."""
+    """A gradient of 1e-4, then 2,000 of zero: 0.9^2000 is far below float32's smallest normal number, 1.2e-38, and so is v
+    with the second decay rate at 0.9 as well."""
     parameter = np.zeros(4, np.float32)
-    adam = nn.Adam(parameter, 0.001)
-    adam.step(np.ones(4, np.float32))
+    adam = nn.Adam(parameter, 0.001, beta2=0.9)
+    adam.step(np.full(4, 1e-4, np.float32))
     moved = None
     for i in range(2000):
         adam.step(np.zeros(4, np.float32))
         moved = parameter.copy() if i == 1500 else moved
-    assert (adam.m > 1.2e-38).all() and (parameter == moved).all()                # and the addend moves nothing
+    assert (adam.m > 1.2e-38).all() and (adam.v > 1.2e-38).all() and (parameter == moved).all()      # the addend moves nothing
+
+
+def test_one_step_of_plain_gradient_descent_moves_everything_by_the_learning_rate_times_the_gradient():
+    model = bag(optimizer=nn.SGD, learning_rate=0.3)
+    X, w, y = batch(np.random.default_rng(0), 2, 5)
+    rows, row_gradients = model.gradient(X, w, y)
+    E, dense, gradients = model.E.copy(), model.dense.copy(), model.gradients.copy()
+    model.update(X, w, y)
+    np.testing.assert_allclose(model.dense, dense - 0.3 * gradients, atol=1e-14)
+    np.testing.assert_allclose(model.E[rows], E[rows] - 0.3 * row_gradients, atol=1e-14)
+
+
+def test_initial_weights_have_he_scale_and_biases_are_zero():
+    model = bag(K=3, fields=10, features=500, hidden=128)
+    for name, std in (("W1", (2 / 80) ** 0.5), ("W2", (2 / 128) ** 0.5), ("w3", (1 / 128) ** 0.5)):
+        assert abs(model.p[name].std() / std - 1) < 0.15, name
+    assert abs(model.E.std() / 0.1 - 1) < 0.05 and not any(model.p[b].any() for b in ("b1", "b2", "b3"))
+    with pytest.raises(ValueError, match="rng must be a random generator when dropout is above 0"):
+        bag(dropout=0.1)
 
 
 def test_running_stays_in_float32():
@@ -293,8 +313,8 @@ def test_deep_ucb1_shows_unseen_ads_first_and_at_random():
 
 
 @pytest.mark.parametrize("count, shaping", [(50, 0.25), (50, 1.0), (0, 0.25), (1, 0.5)])
-def test_deep_ts_beta_draws_have_the_stated_mean_and_variance(count, shaping):
-    """Mean f = 0.3 and variance f (1-f) / (total + 1), total = max(count, 1) / shaping, within 5 standard errors."""
+def test_deep_ts_beta_draws_from_the_stated_distribution(count, shaping):
+    """Beta(f total, (1-f) total) with f = 0.3 and total = max(count, 1) / shaping."""
     drawn = []
 
     class Spy:
@@ -310,6 +330,18 @@ def test_deep_ts_beta_draws_have_the_stated_mean_and_variance(count, shaping):
     total = max(count, 1) / shaping
     np.testing.assert_allclose(a, 0.3 * total, rtol=1e-12)
     np.testing.assert_allclose(b, 0.7 * total, rtol=1e-12)
+
+
+def test_deep_ts_beta_survives_logits_far_out_and_its_default_shaping_is_the_papers():
+    agent = baselines.DeepTSBeta(Scores(np.array([-200, 200, -150], np.float32)), np.random.default_rng(0), counts([3] * 3))
+    assert agent.choose(np.arange(3)[:, None], 1) == 1 and agent.shaping == 0.25
+
+
+@pytest.mark.parametrize("method", [baselines.DeepUCB1, baselines.DeepTSBeta])
+def test_logits_that_are_not_finite_are_not_hidden_by_the_sigmoid(method):
+    for logits in ([np.inf, 0.0], [np.nan, 0.0]):
+        with pytest.raises(FloatingPointError, match="learning rate"):
+            method(Scores(logits), np.random.default_rng(0), counts([3, 3])).choose(np.arange(2)[:, None], 5)
 
 
 def test_deep_ts_beta_follows_the_draw():

@@ -25,7 +25,8 @@ COMMAND = ("--runs", "4", "--steps", "1500", "--methods", "OBB,Random,Online Gui
 
 def start(out, *arguments):
     return subprocess.Popen([sys.executable, str(ROOT / "run_synthetic.py"), *arguments, "--out", str(out)], stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, text=True, start_new_session=True)
+                            stderr=subprocess.PIPE, text=True, start_new_session=True,
+                            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))     # even if we run in the background
 
 
 def finish(out, *arguments):
@@ -55,7 +56,7 @@ def whole(tmp_path_factory):
 
 
 def table(text):
-    return text[text.index("Method "):text.index("\n\n", text.index("Method "))]
+    return (text + "\n\n")[text.index("Method "):].split("\n\n")[0]
 
 
 def test_killed_again_and_again_the_resumed_result_is_the_same_byte_for_byte(whole, tmp_path):
@@ -107,8 +108,15 @@ def test_ctrl_c_ends_the_workers_prints_what_is_finished_and_exits_with_130(whol
 HEADER = dict(options=dict(alpha=1.0, steps=10), code="abc")
 
 
-def results(path, header=HEADER, fresh=False):
-    return report.Results(path, header, ["x", "y"], ["A, the first", "B"], fresh)
+def results(path, header=HEADER, fresh=False, columns=("x", "y")):
+    """As a process of its own would have it: the lock is given back at once."""
+    file = report.Results(path, header, list(columns), ["A, the first", "B"], fresh)
+    file.lock.close()
+    return file
+
+
+def names(folder):
+    return sorted(p.name for p in folder.iterdir() if not p.name.endswith(".lock"))
 
 
 def filled(path):
@@ -125,13 +133,32 @@ def test_a_result_file_keeps_every_number_exactly_and_in_order(tmp_path):
     assert header == dict(HEADER, python=header["python"], numpy=np.__version__) and columns == ["x", "y"]
     assert list(rows) == [("A, the first", 9), ("A, the first", 10), ("B", 2)]
     assert rows["B", 2][0] == 1 / 3 and np.isnan(rows["B", 2][1]) and rows["A, the first", 10].tolist() == [1e-300, -0.0]
-    assert [p.name for p in tmp_path.iterdir()] == ["r.csv"] and len(results(tmp_path / "r.csv").rows) == 3
+    assert names(tmp_path) == ["r.csv"] and len(results(tmp_path / "r.csv").rows) == 3
+
+
+def test_two_commands_at_once_cannot_write_one_file(tmp_path):
+    holder = report.Results(tmp_path / "r.csv", HEADER, ["x", "y"], ["B"])
+    with pytest.raises(SystemExit, match="another command is writing .*r.csv: wait for it, or choose another --out"):
+        report.Results(tmp_path / "r.csv", HEADER, ["x", "y"], ["B"])
+    report.Results(tmp_path / "other.csv", HEADER, ["x", "y"], ["B"]).lock.close()
+    holder.lock.close()
+    report.Results(tmp_path / "r.csv", HEADER, ["x", "y"], ["B"]).lock.close()
+
+
+def test_a_second_command_is_refused_while_the_first_one_runs(tmp_path):
+    first = start(tmp_path, *COMMAND)
+    wait_for_rows(tmp_path, 1)
+    code, text, errors = finish(tmp_path, *COMMAND)
+    first.communicate(timeout=100)
+    assert code == 1 and "another command is writing" in errors and first.returncode == 0
 
 
 @pytest.mark.parametrize("header, name, words", [
     (dict(HEADER, options=dict(alpha=2.0, steps=10)), "r.other-alpha-1.csv", "alpha: the file has 1.0, now 2.0"),
     (dict(HEADER, options=dict(alpha=1.0, steps=20)), "r.other-steps-1.csv", "steps: the file has 10, now 20"),
-    (dict(HEADER, code="xyz"), "r.other-code-1.csv", "code: the file has abc, now xyz")])
+    (dict(HEADER, code="xyz"), "r.other-code-1.csv", "code: the file has abc, now xyz"),
+    (dict(HEADER, options=dict(alpha=1.0, steps=10, world=3)), "r.other-world-1.csv", "world: the file has None, now 3"),
+    (dict(HEADER, options=dict(alpha=1.0)), "r.other-steps-1.csv", "steps: the file has 10, now None")])
 def test_other_options_or_code_move_the_file_aside_and_say_what_differs(tmp_path, capsys, header, name, words):
     filled(tmp_path / "r.csv")
     old = (tmp_path / "r.csv").read_bytes()
@@ -140,6 +167,11 @@ def test_other_options_or_code_move_the_file_aside_and_say_what_differs(tmp_path
     text = capsys.readouterr().out
     assert file.rows == {} and (tmp_path / name).read_bytes() == old and words in text and name in text and text.count("\n") == 1
     assert (tmp_path / name.replace("csv", "svg")).read_text() == "figure" and not (tmp_path / "r.svg").exists()
+
+
+def test_other_columns_move_the_file_aside(tmp_path):
+    filled(tmp_path / "r.csv")
+    assert results(tmp_path / "r.csv", columns=("x", "z")).rows == {} and (tmp_path / "r.other-columns-1.csv").exists()
 
 
 def test_fresh_starts_over_and_keeps_every_earlier_file(tmp_path):
@@ -174,11 +206,13 @@ def test_a_full_disk_leaves_the_old_file_and_says_so(tmp_path):
     arguments = ("--runs", "1", "--steps", "50", "--methods")
     assert finish(tmp_path, *arguments, "Random")[0] == 0
     old = (tmp_path / "synthetic.csv").read_bytes()
-    (tmp_path / "synthetic.csv.partial").symlink_to("/dev/full")
+    for name in ("synthetic.csv.partial", "synthetic.svg.partial"):
+        (tmp_path / name).symlink_to("/dev/full")
     code, text, errors = finish(tmp_path, *arguments, "Random,OBB")
     assert code == 1 and re.search(r"cannot save .*synthetic.csv: No space left on device; .*the same command goes on", errors)
     assert (tmp_path / "synthetic.csv").read_bytes() == old and "OBB" in table(text) and "Traceback" not in errors
-    (tmp_path / "synthetic.csv.partial").unlink()
+    for name in ("synthetic.csv.partial", "synthetic.svg.partial"):
+        (tmp_path / name).unlink()
     assert "1 of 2 already done" in finish(tmp_path, *arguments, "Random,OBB")[1]
 
 
