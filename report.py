@@ -37,6 +37,20 @@ class Parser(argparse.ArgumentParser):
     def error(self, message):
         self.exit(2, f"{self.prog}: {message}\n")
 
+    def usual(self, defaults, methods):
+        """Add the options that every script has; returns add(name, type, help) for its own, with defaults from the table."""
+        def add(name, kind, text):
+            self.add_argument("--" + name.replace("_", "-"), type=kind, default=defaults[name], metavar=kind.metavar,
+                              help=f"{text} (default %(default)s)")
+        add("runs", number(int, 1, high=10_000), "runs per method, each with a seed of its own")
+        add("seed", number(int, 0, high=10 ** 9), "seed of the first run; run i uses seed + i")
+        self.add_argument("--methods", metavar="A,B", help=f"only these, separated by commas; of: {methods}")
+        self.add_argument("--workers", type=number(int, 1, high=60), default=cores(), metavar="N",
+                          help="processes; results do not depend on it (default: one per core)")
+        self.add_argument("--out", default="out", metavar="DIR", help="folder for the results and the figure (default %(default)s)")
+        self.add_argument("--fresh", action="store_true", help="start over; the earlier results are moved aside")
+        return add
+
     def methods(self, text, names):
         """--methods: some of `names`, by commas, returned in the order of `names`; case, blanks and hyphens do not matter."""
         def plain(name):

@@ -10,8 +10,8 @@
   python run_ads.py --scale 1 --runs 1 --methods online-guideboot       the paper's size, 4.5 million steps
 
 The paper's simulators were built from Tencent's logs, which are not public: the worlds here are invented, with the
-statistics of Table 2 times the scale. Compare the order of the methods, not the numbers. The reward of a run is the expected CTR of
-the ads it showed, averaged over its steps (the clicks themselves would only add noise). Higher is better.
+statistics of Table 2 times the scale. Compare the order of the methods, not the numbers. The reward of a run is the
+expected CTR of the ads it showed, averaged over its steps (the clicks would only add noise). Higher is better.
 """
 import os
 
@@ -134,23 +134,15 @@ def run(job, tick=lambda fraction: None):
 
 def options(argv):
     p = report.Parser(prog="run_ads.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    whole, positive, share = report.number(int, 1, high=10 ** 9), report.number(float, 0, above=True), report.number(float, 0, high=1)
-
-    def add(name, kind, text):
-        p.add_argument("--" + name.replace("_", "-"), type=kind, default=DEFAULTS[name], metavar=kind.metavar,
-                       help=f"{text} (default %(default)s)")
     names = list(AGENTS)
+    add = p.usual(DEFAULTS, ", ".join(names))
+    whole, positive, share = report.number(int, 1, high=10 ** 9), report.number(float, 0, above=True), report.number(float, 0, high=1)
     p.add_argument("--task", choices=("A", "B"), default="A", help="which simulator to stand in for (default %(default)s)")
     p.add_argument("--setting", choices=("replay", "online", "both"), default="both", help="Table 3, Table 4 or both (default %(default)s)")
     add("scale", report.number(float, 0.01, high=1), "size of the task, 1 is the paper's; steps, ads, features and candidates shrink together")
     add("steps", report.number(int, 0, high=10 ** 9), "only the first N steps, so the first hours, whose CTR differs; 0: the five days")
-    add("world", report.number(int, 0, high=10 ** 9), "another number, another invented world")
+    add("world", report.number(int, 0, high=10 ** 9), "another number, another invented world; seeds never change it")
     add("drift", report.number(float, 0, high=10), "how fast tastes drift; 0: not at all")
-    add("runs", report.number(int, 1, high=10_000), "runs per row, each with a seed of its own")
-    p.add_argument("--methods", metavar="A,B", help=f"only these, separated by commas; of: {', '.join(names)}")
-    add("seed", report.number(int, 0, high=10 ** 9), "seed of the first run; run i uses seed + i: other requests, rewards and agents, the same world")
-    p.add_argument("--workers", type=report.number(int, 1, high=60), default=report.cores(), metavar="N",
-                   help="processes; results do not depend on it (default: one per core)")
     add("models", report.number(int, 1, high=100), "K, the number of models in a bag")
     add("buffer", whole, "c, steps between two learning phases, at scale 1; times the scale, at least 32")
     add("batch", whole, "rows of a mini-batch")
@@ -161,9 +153,7 @@ def options(argv):
     add("ucb_strength", report.number(float, 0), "factor of Deep-UCB1's bonus")
     add("shaping", positive, "Deep-TS-Beta's posterior reshaping")
     add("dropout", report.number(float, 0, high=0.99), "MC-Dropout's rate")
-    p.add_argument("--model", choices=("mlp", "logistic"), default=DEFAULTS["model"], help="reward model; the logistic one learns better at --learning-rate 0.02 (default %(default)s)")
-    p.add_argument("--out", default="out", metavar="DIR", help="folder for the table and the figure (default %(default)s)")
-    p.add_argument("--fresh", action="store_true", help="start over; the earlier results are moved aside")
+    p.add_argument("--model", choices=("mlp", "logistic"), default=DEFAULTS["model"], help="reward model (default %(default)s)")
     args = p.parse_args(argv)
     wanted = p.methods(args.methods, names) if args.methods is not None else names
     if args.model == "logistic" and args.methods is None:

@@ -50,6 +50,8 @@ DEFAULTS = dict(
     init=0.1,               # ours   standard deviation of the models' initial weights
     arms=10,                # ours   --arms: number of arms, CTRs uniform in 0 to 0.1
 )
+
+
 def bag(o, seed, K, learning_rate):
     return LogisticBag(Synthetic.features, [stream(seed, "models", k) for k in range(K)], learning_rate, init=o["init"])
 
@@ -116,18 +118,9 @@ def run(job, tick=lambda fraction: None):
 
 def options(argv):
     p = report.Parser(prog="run_synthetic.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = p.usual(DEFAULTS, f"{', '.join(METHODS)}; with --arms of: {', '.join(ARMS)}")
     whole, positive = report.number(int, 1, high=10 ** 9), report.number(float, 0, above=True)
-
-    def add(name, kind, text):
-        p.add_argument("--" + name.replace("_", "-"), type=kind, default=DEFAULTS[name], metavar=kind.metavar,
-                       help=f"{text} (default %(default)s)")
-    add("runs", report.number(int, 1, high=10_000), "runs per method, each with a seed of its own")
     add("steps", whole, "time steps of a run")
-    p.add_argument("--methods", metavar="A,B", help=f"only these, separated by commas; of: {', '.join(METHODS)}; "
-                   f"with --arms of: {', '.join(ARMS)}")
-    add("seed", report.number(int, 0, high=10 ** 9), "seed of the first run; run i uses seed + i")
-    p.add_argument("--workers", type=report.number(int, 1, high=60), default=report.cores(), metavar="N",
-                   help="processes; results do not depend on it (default: one per core)")
     add("alpha", positive, "strength of GuideBoot's guidance, and the prior of --arms' Thompson sampling")
     add("models", report.number(int, 1, high=1000), "K, the number of models in a bag")
     add("batch", report.number(int, 1, high=10 ** 6), "b, rows that each model resamples per step (replay methods)")
@@ -135,8 +128,6 @@ def options(argv):
     add("minibatches", whole, "n, mini-batches per learning phase (online methods)")
     add("learning_rate", positive, "Adam's learning rate of all replay methods")
     add("online_learning_rate", positive, "Adam's learning rate of all online methods")
-    p.add_argument("--out", default="out", metavar="DIR", help="folder for the table and the figure (default %(default)s)")
-    p.add_argument("--fresh", action="store_true", help="start over; the earlier results are moved aside")
     p.add_argument("--arms", action="store_true", dest="arms_task",
                    help="the multi-armed comparison instead: ten arms, no context; uses alpha, runs, steps and seed alone")
     args = p.parse_args(argv)

@@ -146,11 +146,13 @@ def test_two_commands_at_once_cannot_write_one_file(tmp_path):
 
 
 def test_a_second_command_is_refused_while_the_first_one_runs(tmp_path):
-    first = start(tmp_path, *COMMAND)
+    long = ("--runs", "50", "--steps", "20000", "--methods", "Random", "--workers", "1")
+    first = start(tmp_path, *long)
     wait_for_rows(tmp_path, 1)
-    code, text, errors = finish(tmp_path, *COMMAND)
-    first.communicate(timeout=100)
-    assert code == 1 and "another command is writing" in errors and first.returncode == 0
+    code, text, errors = finish(tmp_path, *long)
+    assert first.poll() is None and code == 1 and "another command is writing" in errors
+    os.killpg(first.pid, signal.SIGKILL)
+    first.communicate(timeout=20)
 
 
 @pytest.mark.parametrize("header, name, words", [
