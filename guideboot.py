@@ -199,12 +199,12 @@ def replay(agent, env, steps, b, every=1, updates=1):
 def online(agent, env, steps, c, n=1):
     """Algorithm 3, Online GuideBoot (or any other Agent), on a buffer of c requests at a time.
 
-    c is a number, or a function that returns the size of the next buffer, such as `next` of a generator.
-    The models that serve change only when a learning phase is complete.
+    c is a number, or a generator or function that gives the size of each next buffer. The models that serve change
+    only when a learning phase is complete.
     """
     if hasattr(agent, "bag"):
         same_ids(agent.bag, env)
-    size = c if callable(c) else (lambda: c)                                   # Alg3:1-2 are the agent's constructor
+    size = c if callable(c) else getattr(c, "__next__", lambda: c)             # Alg3:1-2 are the agent's constructor
     t, steps, n = 0, whole("steps", steps), whole("n", n)
     while t < steps:                                                           # Alg3:3
         X, r = serve(agent, env, t, min(whole("c", size()), steps - t))        # Alg3:4-11

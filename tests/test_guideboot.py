@@ -245,7 +245,7 @@ def test_a_varying_buffer_size_may_be_a_generator_or_a_function():
     gb.online(agent, envs.Synthetic(1), 20, lambda: next(sizes), 2)
     assert [r.shape[1] for _, r in phases(agent)] == [5, 1, 3, 5, 1, 3, 2]
     agent = recorder()
-    gb.online(agent, envs.Synthetic(1), 9, iter([4, 5]).__next__, 2)
+    gb.online(agent, envs.Synthetic(1), 9, (size for size in (4, 5)), 2)
     assert [r.shape[1] for _, r in phases(agent)] == [4, 5]
 
 

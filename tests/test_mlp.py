@@ -1,4 +1,6 @@
 """The embedding network: every gradient, the bag, fast serving, lazy Adam, dropout."""
+import textwrap
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -226,24 +228,11 @@ def test_training_with_dropout_uses_fresh_masks_with_the_stated_rate():
 
 # ---------------------------------------------------------------- either model on either task
 
-def shelf(seed=0):
-    """Four products, three discounts, stationary: expected reward 0.1 + 0.1 product + 0.2 discount."""
-    class Shelf:
-        fields, features = 2, 7
-
-        def __init__(self):
-            self.rng = np.random.default_rng(seed)
-
-        def observe(self):
-            self.X = np.column_stack([np.arange(4), 4 + self.rng.integers(0, 3, 4)])
-            return self.X
-
-        def _expected(self):
-            return 0.1 + 0.1 * self.X[:, 0] + 0.2 * (self.X[:, 1] - 4)
-
-        def pull(self, a):
-            return int(self.rng.random() < self._expected()[a])
-    return envs.Scored(Shelf(), 1500)
+def shelf():
+    """The stationary example environment of the docstring of envs.py: 0.1 + 0.1 product + 0.2 discount."""
+    scope, text = {}, envs.__doc__
+    exec(textwrap.dedent(text[text.index("    import numpy"):text.index("and GuideBoot on it")]), scope)
+    return envs.Scored(scope["Shelf"](np.random.default_rng(0)), 1500)
 
 
 def test_both_loops_learn_a_small_stationary_task_with_networks():
