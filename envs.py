@@ -189,7 +189,7 @@ class Ads:
     approximate. The features' appeal and the contexts' vectors turn over the days. At any scale
     `base` is set so that a random policy gets a CTR of 0.01, and `spread` is `lift` divided by the expected maximum of
     m standard normals (Blom's formula), so that the best candidate is about `lift` logits above the average one. `lift`
-    was chosen so that epsilon-greedy lands near its row in Table 3, before any other method was looked at.
+    was chosen by epsilon-greedy's row in Table 3 alone, so that it lands near it.
     (task, world, scale) fix the world; `seed` draws requests, rewards and agents.
     """
     fields = CONTEXT_FIELDS + AD_FIELDS

@@ -54,7 +54,7 @@ def shown(capsys, show, *arguments):
 
 
 def test_the_tables_in_the_readme_are_those_of_the_committed_results(capsys, tmp_path):
-    """Printed again from results/*.csv by the scripts' own code, every line stands in the README; so does the command."""
+    """Printed again from results/*.csv by the scripts' own code, every line stands in the README."""
     header, columns, rows = report.read_results(ROOT / "results" / "synthetic.csv")
     by_method = {m: {s: v for (name, s), v in rows.items() if name == m} for m in run_synthetic.METHODS}
     lines = shown(capsys, run_synthetic.show, header["options"], tmp_path / "synthetic.csv", by_method)
