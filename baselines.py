@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from guideboot import Agent, Arms, argmax, largest, positive, probability
+from guideboot import Agent, Arms, argmax, bootstrap_mean, guidance, largest, positive, probability
 from nn import sigmoid, sum_last
 
 Bootstrap = Agent
@@ -72,6 +72,18 @@ class Giro(Agent):
         if self.rng.random() < self.alpha:
             history.append(x, 0)
             history.append(x, 1)
+
+
+class Unguided:
+    """Not in the paper, for the question what guidance adds: as many fakes per batch, on average, as with `density`,
+    but with the same probability for every sample of the batch."""
+
+    def __init__(self, density, alpha):
+        self.density, self.alpha, self.update = density, alpha, density.update
+
+    def __call__(self, X):
+        rho = self.density(X)
+        return np.full(rho.shape, self.alpha / guidance(rho, self.alpha).mean())
 
 
 # ---------------------------------------------------------------- deep methods: Section 5.2
@@ -227,17 +239,7 @@ class GLMUCB(LogisticPosterior):
         return argmax(self.bounds(X, t), self.rng)
 
 
-# ---------------------------------------------------------------- Bernoulli arms: draws for guideboot.Arms
-
-def thompson_mean(s, n, rng, alpha=1.0):
-    """A draw from the posterior Beta(alpha + s, alpha + n - s) of every arm (Eq. 2)."""
-    return rng.beta(alpha + s, alpha + n - s)
-
-
-def bootstrap_mean(s, n, rng):
-    """The mean of n rewards resampled from n with s clicks (Eq. 3)."""
-    return rng.binomial(n, s / n) / n
-
+# ---------------------------------------------------------------- Bernoulli arms
 
 class GiroArms(Arms):
     """Giro on Bernoulli arms: the bootstrap mean of a history that pseudo pairs have joined."""

@@ -141,8 +141,8 @@ class Synthetic:
 # ---------------------------------------------------------------- advertising: stand-ins for Tencent's logs
 
 TABLE_2 = {     # the paper's statistics of its two simulators, and what the stand-ins are calibrated to (see Ads)
-    "A": dict(steps=4_500_000, ads=8_900, candidates=(250, 450), context_features=4_200, ad_features=12_000, lift=1.8),
-    "B": dict(steps=14_700_000, ads=6_500, candidates=(100, 200), context_features=4_300, ad_features=9_400, lift=1.6),
+    "A": dict(steps=4_500_000, ads=8_900, candidates=(250, 450), context_features=4_200, ad_features=12_000, lift=1.93),
+    "B": dict(steps=14_700_000, ads=6_500, candidates=(100, 200), context_features=4_300, ad_features=9_400, lift=1.5),
 }
 CONTEXT_FIELDS, AD_FIELDS, DAYS = 13, 12, 5.0
 AD_ID = CONTEXT_FIELDS                 # a row is 13 context ids, then the ad_ID and 11 other ids of the ad
@@ -180,7 +180,8 @@ class Ads:
     """A stand-in for the simulators Tencent Ads A and B, whose logs are not public. Its world is invented.
 
     At scale 1 it has Table 2's statistics; `scale` shrinks steps, ads, candidates and features together, so that
-    impressions per ad stay the paper's. Over five days ads are launched and retired, the mix of contexts follows the
+    impressions per ad stay the paper's; 5 to 9 candidates are kept, for with three the best gets at most three times
+    the average CTR, and there is little to learn. Over five days ads are launched and retired, the mix of contexts follows the
     hour, and tastes drift. The user model, hidden from agents, gives the logit of a click as
 
         base + context effect + spread * (ad's own appeal + its features' appeal + tanh(taste) + sin(3 whim))
@@ -198,8 +199,8 @@ class Ads:
     def __init__(self, task, seed, scale=1.0, world=0, drift=1.0):
         stats = TABLE_2[task]
         self.steps, n = round(stats["steps"] * scale), round(stats["ads"] * scale)
-        self.low = max(2, round(stats["candidates"][0] * scale))
-        self.high = max(self.low + 1, round(stats["candidates"][1] * scale))
+        self.low = max(5, round(stats["candidates"][0] * scale))
+        self.high = max(self.low + 4, round(stats["candidates"][1] * scale))
         context_features = round(stats["context_features"] * scale)
         self.features = context_features + round(stats["ad_features"] * scale)
         hours = max(2, min(24, context_features // 20))

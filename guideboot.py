@@ -10,10 +10,14 @@ listing that runs as one array operation over all K models, or lines that a func
     online, serve, learn      Algorithm 3, learning from a stream (Algorithm 2: one model, no fakes)
     the multi-armed case      Section 3.4, exactly: Eq. 2, Eq. 3 and the guided bootstrap's distribution
 
-`python guideboot.py` works the paper's example of Ad_A and Ad_B. An input is a row x of J categorical ids;
+`python guideboot.py` works the paper's example of Ad_A and Ad_B, with --arms the multi-armed comparison; this file
+and nn.py are enough for both. An input is a row x of J categorical ids;
 X is a stack of such rows. Models come from a bag (nn.py), tasks from an environment (envs.py).
 """
+import argparse
 import math
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -349,6 +353,17 @@ def beta_chance_to_win(aB, bB, aA, bA):
                for i in range(whole("aB", aB)))
 
 
+def cdf(distribution, x):
+    """P(value <= x) of a finite distribution, for a number or an array x."""
+    values, p = distribution
+    return np.append(0.0, np.cumsum(p))[np.searchsorted(values, x, "right")]
+
+
+def beta_cdf(a, b, x):
+    """P(Beta(a, b) <= x) for whole a and b: as likely as a or more successes in a + b - 1 trials of probability x."""
+    return 1.0 - sum(math.comb(a + b - 1, i) * x ** i * (1.0 - x) ** (a + b - 1 - i) for i in range(a))
+
+
 class Arms:
     """An agent for m Bernoulli arms: draws a mean for each arm and pulls the highest.
 
@@ -369,12 +384,24 @@ class Arms:
         np.add.at(self.s, X[:, 0], r)
 
 
+def thompson_mean(s, n, rng, alpha=1.0):
+    """A draw from the posterior Beta(alpha + s, alpha + n - s) of every arm (Eq. 2)."""
+    return rng.beta(alpha + s, alpha + n - s)
+
+
+def bootstrap_mean(s, n, rng):
+    """The mean of n rewards resampled from n with s clicks, for every arm (Eq. 3)."""
+    return rng.binomial(n, s / n) / n
+
+
 def guided_mean(s, n, rng, alpha=1.0):
     """One draw of every arm's guided-bootstrap mean, distributed as `guided_distribution`."""
     g = guidance(n, alpha)
     S, F1, F0 = rng.binomial(n, s / n), rng.binomial(n, g), rng.binomial(n, g)
     return (S + F1) / (n + F1 + F0)
 
+
+# ---------------------------------------------------------------- to run: the example, the comparison, the figure
 
 def example(alpha=1, n=50):
     """The paper's Section 3.2: after 50 impressions each, Ad_A has 1 click and Ad_B none. Who shows Ad_B?"""
@@ -399,5 +426,56 @@ def example(alpha=1, n=50):
     print("\nThe bootstrap's estimate for Ad_B is always 0: it wins only by a tie, when Ad_A's one click is not resampled.")
 
 
+def arms(runs=20, steps=2000, m=10):
+    """The multi-armed comparison: m arms with CTRs uniform in 0 to 0.1, the same in run i for every method."""
+    print(f"{m} arms with CTRs uniform in 0 to 0.1, {steps:,} pulls, {runs} runs: cumulative regret, mean +- standard error\n")
+    X = np.arange(m)[:, None]                                                  # (m, 1): the candidates are the arms
+    for name, draw in (("Bootstrap", bootstrap_mean), ("GuideBoot", guided_mean), ("Thompson (Beta)", thompson_mean)):
+        regret = np.zeros(runs)
+        for i in range(runs):
+            y, rng, pulled = np.random.default_rng([i, 0]).uniform(0, 0.1, m), np.random.default_rng([i, 1]), []
+
+            def pull(a):
+                pulled.append(a)
+                return int(rng.random() < y[a])
+            online(Arms(m, draw, rng), SimpleNamespace(fields=1, features=m, observe=lambda: X, pull=pull), steps, c=1)
+            regret[i] = (y.max() - y[pulled]).sum()
+        print(f"{name:16}{regret.mean():6.1f} +- {regret.std(ddof=1) / runs ** 0.5:.1f}")
+
+
+def figure(path, alpha=1):
+    """What Section 3.4 states, drawn: distribution functions of the estimated CTR as impressions grow."""
+    try:
+        from report import panel_chart
+    except ImportError:
+        raise SystemExit("the figure needs report.py beside this file")
+    print(f"{'':22}mean / Beta's          std / Beta's           P(estimate is 0)\n{'':18}" + "    Bootstrap GuideBoot" * 3)
+    panels = []
+    for ad, clicks in ("Ad_A", 1), ("Ad_B", 0):
+        for n in (50, 200, 800):
+            s = clicks * n // 50
+            boot, guided, (mean, variance) = bootstrap_distribution(s, n), guided_distribution(s, n, alpha), beta_moments(s, n, alpha)
+            x = np.linspace(0.0, mean + 3.5 * variance ** 0.5, 281)
+            panels.append((f"{ad}: {s} of {n} clicked", [("Beta (Eq. 2)", x, beta_cdf(alpha + s, alpha + n - s, x)),
+                                                        ("Bootstrap (Eq. 3)", x, cdf(boot, x)), ("GuideBoot", x, cdf(guided, x))]))
+            rows = [(m / mean, (v / variance) ** 0.5, cdf(d, 0.0)) for d in (boot, guided) for m, v in [moments(*d)]]
+            print(f"{ad}, {s:2} of {n:3}   " + "".join(f"    {b:9.3f} {g:9.3f}" for b, g in zip(*rows)))
+    panel_chart(path, "How likely is an estimated CTR of at most x?", "x: estimated CTR", panels, columns=3)
+    print(f"\nThe figure is {path}")
+
+
+def main():
+    p = argparse.ArgumentParser(description="The example of Ad_A and Ad_B (Section 3.2), worked exactly.")
+    p.add_argument("--arms", action="store_true", help="the multi-armed comparison instead, some seconds")
+    p.add_argument("--figure", nargs="?", const="posteriors.svg", metavar="FILE", help="draw the three posteriors instead (default %(const)s)")
+    args = p.parse_args()
+    if args.figure:
+        figure(Path(args.figure))
+    elif args.arms:
+        arms()
+    else:
+        example()
+
+
 if __name__ == "__main__":
-    example()
+    main()

@@ -7,6 +7,7 @@ import ast
 import csv
 import hashlib
 import io
+import itertools
 import json
 import math
 import multiprocessing
@@ -37,19 +38,29 @@ class Parser(argparse.ArgumentParser):
     def error(self, message):
         self.exit(2, f"{self.prog}: {message}\n")
 
-    def usual(self, defaults, methods):
+    def usual(self, defaults, methods, tunable, sweeps):
         """Add the options that every script has; returns add(name, type, help) for its own, with defaults from the table."""
         def add(name, kind, text):
-            self.add_argument("--" + name.replace("_", "-"), type=kind, default=defaults[name], metavar=kind.metavar,
-                              help=f"{text} (default %(default)s)")
+            default = (None, "tuned for each method") if name in tunable else (defaults[name], defaults[name])
+            self.add_argument("--" + name.replace("_", "-"), type=kind, default=default[0], metavar=kind.metavar, help=f"{text} (default {default[1]})")
         add("runs", number(int, 1, high=10_000), "runs per method, each with a seed of its own")
         add("seed", number(int, 0, high=10 ** 9), "seed of the first run; run i uses seed + i")
         self.add_argument("--methods", metavar="A,B", help=f"only these, separated by commas; of: {methods}")
         self.add_argument("--workers", type=number(int, 1, high=60), default=cores(), metavar="N",
                           help="processes; results do not depend on it (default: one per core)")
         self.add_argument("--out", default="out", metavar="DIR", help="folder for the results and the figure (default %(default)s)")
+        self.add_argument("--untuned", action="store_true", help="the paper's values and ours for all methods alike, not the tuned ones")
+        self.add_argument("--tune", action="store_true", help="look for the best values of every method, on seeds from 1000 on")
+        self.add_argument("--sweep", choices=sweeps, help="vary one thing for the methods that have it, and draw what comes of it")
         self.add_argument("--fresh", action="store_true", help="start over; the earlier results are moved aside")
         return add
+
+    def parse_args(self, argv=None):
+        args = super().parse_args(argv)
+        if args.tune and args.sweep:
+            self.error(f"argument --sweep: not with --tune, got {args.sweep}")
+        args.sweep = args.sweep and args.sweep.replace("-", "_")
+        return args
 
     def methods(self, text, names):
         """--methods: some of `names`, by commas, returned in the order of `names`; case, blanks and hyphens do not matter."""
@@ -190,8 +201,12 @@ def duration(seconds):
 # ---------------------------------------------------------------- result file
 
 def fingerprint(*modules):
-    """A short hash of the code of these files; comments and layout do not count, docstrings and the Python version do."""
-    return checksum("\n".join(ast.dump(ast.parse(Path(module).read_text(encoding="utf-8"))) for module in modules))
+    """A short hash of the code of these files; comments, docstrings and layout do not count, the Python version does."""
+    trees = [ast.parse(Path(module).read_text(encoding="utf-8")) for module in modules]
+    for node in (node for tree in trees for node in ast.walk(tree) if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef))):
+        if ast.get_docstring(node) is not None:
+            del node.body[0]
+    return checksum("\n".join(map(ast.dump, trees)))
 
 
 class Results:
@@ -305,9 +320,82 @@ def experiment(results, run, jobs, workers):
     return code
 
 
-def unusual(options, defaults):
-    """The options that differ from their defaults, as a piece of a title."""
-    return "".join(f", {name.replace('_', ' ')} {options[name]}" for name in defaults if options.get(name, defaults[name]) != defaults[name])
+def given(args, defaults, tunable):
+    """The options that numbers depend on; a tunable one only if it was given, else every method has its own."""
+    return {name: getattr(args, name, value) for name, value in defaults.items()
+            if name not in ("runs", "seed") and not (name in tunable and getattr(args, name, None) is None)}
+
+
+def unusual(options, defaults, but=("steps", "scale")):
+    """The options that were changed, as a piece of a title."""
+    changed = [(name, value) for name, value in options.items() if name in defaults and name not in but and value != defaults[name]]
+    return "".join(f", {name.replace('_', ' ')} {value}" for name, value in changed) + ("" if options.get("tuned", True) else ", untuned")
+
+
+# ---------------------------------------------------------------- tuning, sweeps, claims
+
+def product(grid):
+    """All configurations of a grid {name: values}."""
+    return [dict(zip(grid, values)) for values in itertools.product(*grid.values())]
+
+
+def sweep_grid(name, sweeps, own):
+    """The configurations of a sweep; the one and usual configuration of a method whose `own` grid does not have what is swept."""
+    return [{name: value} for value in sweeps[name][1]] if name in own or name in ("models", "density") else [{}]
+
+
+def label(method, configuration):
+    """The name of a row of results: a method, and what is special about this configuration."""
+    return method + "".join(f" | {name} {value}" for name, value in configuration.items())
+
+
+def tuning_table(score, grid, final, best):
+    """Print, for every method, its best configuration by the mean of final[row][seed], and them all as a table to copy.
+
+    A diverged run is as bad as can be. An edge is a best value at an end of what was tried.
+    """
+    lines, table = [], []
+    for method, configurations in grid.items():
+        means = {i: np.mean(list(final[row].values())) for i, c in enumerate(configurations) if (row := label(method, c)) in final}
+        worst = -math.inf if best is max else math.inf
+        ranked = sorted(means, key=lambda i: worst if math.isnan(means[i]) else means[i], reverse=best is max)
+        chosen = configurations[ranked[0]]
+        edges = [name for name, value in chosen.items() if value in (min(v := [c[name] for c in configurations]), max(v))]
+        lines.append([method, f"{len(means)}", *(f"{means[ranked[i]]:.4g}" for i in (0, len(ranked) // 2, -1)),
+                      ", ".join(f"{name} {value:g}" for name, value in chosen.items()), ", ".join(edges)])
+        table.append(f'    "{method}": dict(' + ", ".join(f"{name}={value:g}" for name, value in chosen.items()) + "),")
+    print("\n" + text_table(["Method", "tried", f"best {score}", "median", "worst", "best configuration", "at an edge"], lines))
+    print("\nTUNED = {\n" + "\n".join(table) + "\n}")
+
+
+def sweep_chart(path, title, name, score, grid, final, style):
+    """Print the table of a sweep of one option and draw it: lines over numbers, boxes for words; returns the figure's path."""
+    values = [c[name] for c in max(grid.values(), key=len)]
+    cells = {m: [[x for x in final.get(label(m, c), {}).values() if math.isfinite(x)] for c in grid[m]] for m in grid}
+    cells = {m: row if len(row) > 1 else row * len(values) for m, row in cells.items()}      # flat for a method that has no such option
+    form = ".1f" if max((x for row in cells.values() for cell in row for x in cell), default=0.0) > 1 else ".4f"
+    print(f"\n{score}: mean +- standard error over runs, for each {name.replace('_', ' ')}\n")
+    print(text_table(["Method", *map(str, values)], [[m, *(plus_minus(*mean_and_error(c), form) if c else "" for c in row)] for m, row in cells.items()]))
+    if isinstance(values[0], str):
+        box_chart(path, f"{title}, {name}: every run is a dot", score, [(m, {v: c for v, c in zip(values, row) if c}) for m, row in cells.items()])
+        return path
+    series = []
+    for m, row in cells.items():
+        points = [(v, *mean_and_error(c)) for v, c in zip(values, row) if c]
+        if points:
+            x, y, error = np.array(points).T
+            series.append((m, style[m], x, y, None if np.isnan(error).any() else error))
+    line_chart(path, f"{title}, {name.replace('_', ' ')}: mean over runs, band: one standard error", name.replace("_", " "), score, series, log_x=True)
+    return path
+
+
+def claims(where, differences, form="+.1f"):
+    """A table of claims: (text, (mean, half-width)) of a paired difference that the claim says is above 0."""
+    def verdict(mean, half):
+        return "" if not math.isfinite(half) else "reproduced" if mean > half else "not reproduced" if mean <= 0 else "partly: the interval includes 0"
+    lines = [[text, plus_minus(mean, half, form), verdict(mean, half)] for text, (mean, half) in differences]
+    return f"\nClaims of {where}: difference on the same seeds, mean +- half-width of the 95 % interval\n\n" + text_table(
+        ["Claim", "by", "verdict"], lines) if lines else ""
 
 
 def call(main):
@@ -374,6 +462,7 @@ def text_table(heads, rows):
 # Style 0 and 1, thick lines, are for GuideBoot and Online GuideBoot.
 STYLES = [("#000000", ""), ("#0072B2", ""), ("#D55E00", ""), ("#009E73", "7 3"), ("#CC79A7", "7 3"), ("#56B4E9", "7 3"),
           ("#E69F00", "2 3"), ("#0072B2", "2 3"), ("#D55E00", "9 3 2 3"), ("#888888", "2 5")]
+LEGEND = [0, 4, 2]                     # styles of the lines of a panel
 
 
 def nice_ticks(low, high, about=7):
@@ -403,42 +492,72 @@ def svg(width, height, title):
             f'<text x="12" y="24" font-size="15" font-weight="bold">{escape(title)}</text>']
 
 
-def line_chart(path, title, x_label, y_label, series, width=860, height=470):
-    """series: (name, style, x, y, half-width of the band or None); lines are labelled at their right end."""
-    left, right, top, bottom = 74, width - 190, 44, height - 58
-    reach = np.concatenate([np.concatenate([y - band, y + band]) if band is not None else y for _, _, _, y, band in series])
-    xt = nice_ticks(0, max(x[-1] for _, _, x, _, _ in series))
-    yt = nice_ticks(min(0.0, reach.min()), reach.max())
+def axes(out, box, xt, yt, x_labels=None):
+    """Draw axes with ticks xt, yt in the box (left, right, top, bottom); returns sx, sy, which map numbers into it."""
+    left, right, top, bottom = box
 
     def sx(x):
         return left + (np.asarray(x, float) - xt[0]) / (xt[-1] - xt[0]) * (right - left)
 
     def sy(y):
         return bottom - (np.asarray(y, float) - yt[0]) / (yt[-1] - yt[0]) * (bottom - top)
-
-    def points(x, y):
-        return " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(sx(x), sy(y)))
-
-    out = svg(width, height, title)
     for v in yt:
-        out.append(f'<path d="M{left} {sy(v):.1f}H{right}" stroke="#dddddd"/>'
-                   f'<text x="{left - 8}" y="{sy(v) + 4:.1f}" text-anchor="end">{v:g}</text>')
-    for v in xt:
+        out.append(f'<path d="M{left:.1f} {sy(v):.1f}H{right:.1f}" stroke="#dddddd"/>'
+                   f'<text x="{left - 8:.1f}" y="{sy(v) + 4:.1f}" text-anchor="end">{v:g}</text>')
+    for v, text in zip(xt, x_labels or [f"{v:,.7g}" for v in xt]):
         out.append(f'<path d="M{sx(v):.1f} {bottom}v5" stroke="black"/>'
-                   f'<text x="{sx(v):.1f}" y="{bottom + 20}" text-anchor="middle">{v:,.7g}</text>')
-    out.append(f'<path d="M{left} {top}V{bottom}H{right}" stroke="black" fill="none"/>'
-               f'<text x="{(left + right) / 2}" y="{height - 14}" text-anchor="middle">{escape(x_label)}</text>'
+                   f'<text x="{sx(v):.1f}" y="{bottom + 20}" text-anchor="middle">{text}</text>')
+    out.append(f'<path d="M{left:.1f} {top}V{bottom}H{right:.1f}" stroke="black" fill="none"/>')
+    return sx, sy
+
+
+def stroke(style):
+    colour, dash = STYLES[style % len(STYLES)]
+    return f'fill="none" stroke="{colour}" stroke-width="{2.6 if style < 2 else 1.7}" stroke-dasharray="{dash}"'
+
+
+def points(x, y):
+    return " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y))
+
+
+def line_chart(path, title, x_label, y_label, series, log_x=False, width=860, height=470):
+    """series: (name, style, x, y, half-width of the band or None); lines are labelled at their right end."""
+    box = left, right, top, bottom = 74, width - 190, 44, height - 58
+    reach = np.concatenate([np.concatenate([y - band, y + band]) if band is not None else y for _, _, _, y, band in series])
+    out, yt = svg(width, height, title), nice_ticks(min(0.0, reach.min()), reach.max())
+    if log_x:
+        values = np.unique(np.concatenate([x for _, _, x, _, _ in series]))
+        series = [(name, style, np.log10(x), y, band) for name, style, x, y, band in series]
+        sx, sy = axes(out, box, np.log10(values), yt, [f"{v:g}" for v in values])
+    else:
+        sx, sy = axes(out, box, nice_ticks(0, max(x[-1] for _, _, x, _, _ in series)), yt)
+    out.append(f'<text x="{(left + right) / 2}" y="{height - 14}" text-anchor="middle">{escape(x_label)}</text>'
                f'<text transform="translate(18 {(top + bottom) / 2}) rotate(-90)" text-anchor="middle">{escape(y_label)}</text>')
     labels = spread([float(sy(y[-1])) for _, _, _, y, _ in series], 17, top, bottom)
     for label, (name, style, x, y, band) in zip(labels, series):
-        colour, dash = STYLES[style % len(STYLES)]
         if band is not None:
-            outline = points(np.append(x, x[::-1]), np.append(y + band, (y - band)[::-1]))
-            out.append(f'<polygon points="{outline}" fill="{colour}" fill-opacity="0.13"/>')
-        stroke = f'stroke="{colour}" stroke-width="{2.6 if style < 2 else 1.7}" stroke-dasharray="{dash}"'
-        out.append(f'<polyline points="{points(x, y)}" fill="none" {stroke}/>'
-                   f'<path d="M{float(sx(x[-1])) + 3:.1f} {float(sy(y[-1])):.1f}L{right + 20} {label:.1f}h22" fill="none" {stroke}/>'
+            outline = points(sx(np.append(x, x[::-1])), sy(np.append(y + band, (y - band)[::-1])))
+            out.append(f'<polygon points="{outline}" fill="{STYLES[style % len(STYLES)][0]}" fill-opacity="0.13"/>')
+        out.append(f'<polyline points="{points(sx(x), sy(y))}" {stroke(style)}/>'
+                   f'<path d="M{float(sx(x[-1])) + 3:.1f} {float(sy(y[-1])):.1f}L{right + 20} {label:.1f}h22" {stroke(style)}/>'
                    f'<text x="{right + 47}" y="{label + 4:.1f}">{escape(name)}</text>')
+    write_text(path, "\n".join(out) + "\n</svg>\n")
+
+
+def panel_chart(path, title, x_label, panels, columns, width=860, row=200):
+    """panels: (heading, [(name, x, y)]) in rows of so many columns, y from 0 to 1; the names are a legend below."""
+    height = 44 + row * -(-len(panels) // columns) + 34
+    out, wide = svg(width, height, title), (width - 20) / columns
+    for i, (heading, series) in enumerate(panels):
+        left, top = i % columns * wide + 50, 74 + i // columns * row
+        sx, sy = axes(out, (left, left + wide - 66, top, top + row - 78), nice_ticks(0, series[0][1][-1], about=4), nice_ticks(0, 1, about=5))
+        out.append(f'<text x="{left:.1f}" y="{top - 12}">{escape(heading)}</text>')
+        for k, (_, x, y) in enumerate(series):
+            out.append(f'<polyline points="{points(sx(x), sy(y))}" {stroke(LEGEND[k])}/>')
+    for k, (name, _, _) in enumerate(panels[0][1]):
+        x = 50 + k * 190
+        out.append(f'<path d="M{x} {height - 18}h34" {stroke(LEGEND[k])}/><text x="{x + 42}" y="{height - 14}">{escape(name)}</text>')
+    out.append(f'<text x="{width - 20}" y="{height - 14}" text-anchor="end">{escape(x_label)}</text>')
     write_text(path, "\n".join(out) + "\n</svg>\n")
 
 

@@ -9,6 +9,9 @@
   python run_ads.py --task B --setting online
   python run_ads.py --scale 1 --runs 1 --methods online-guideboot       the paper's size, 4.5 million steps
 
+  python run_ads.py --tune                                find the values of the table TUNED: about an hour
+  python run_ads.py --sweep density                       what guidance adds: some minutes
+
 The paper's simulators were built from Tencent's logs, which are not public: the worlds here are invented, with the
 statistics of Table 2 times the scale. Compare the order of the methods, not the numbers. The reward of a run is the
 expected CTR of the ads it showed, averaged over its steps (the clicks would only add noise). Higher is better.
@@ -27,7 +30,7 @@ import numpy as np
 import baselines
 import report
 from envs import AD_ID, Ads, Scored, stream
-from guideboot import AdCount, GuideBoot, online, replay
+from guideboot import AdCount, GuideBoot, Harmonic, online, replay
 from nn import LogisticBag, MLPBag
 
 DEFAULTS = dict(
@@ -40,8 +43,9 @@ DEFAULTS = dict(
     models=5,               # paper  K
     buffer=512,             # paper  c, its example; times the scale, at least 32
     batch=128,              # ours   rows per mini-batch: n = c / batch, rounded up; replay: b, and n batches every c steps
-    learning_rate=0.001,    # ours   Adam's, the same for all methods
+    learning_rate=0.001,    # ours   Adam's
     alpha=0.1,              # ours   strength of GuideBoot's guidance (the paper does not say)
+    density="count",        # paper  GuideBoot's; for the ablation also harmonic, unguided, none (no fakes)
     epsilon=0.1,            # paper  epsilon-greedy; decays linearly to zero in the decay variant
     giro_alpha=0.01,        # paper  probability of a pseudo pair
     ucb_strength=0.1,       # paper  Deep-UCB1
@@ -50,10 +54,40 @@ DEFAULTS = dict(
     model="mlp",            # paper  the embedding network; "logistic" is a generalized linear model
 )
 
+TUNED = {}
+RATES = dict(learning_rate=(0.0003, 0.001, 0.003))
+# What --tune tries, nine configurations for every row: three learning rates times three values of its exploration
+# strength, or nine learning rates.
+GRID = {
+    "e-greedy": dict(RATES, epsilon=(0.03, 0.1, 0.2)), "e-greedy (decay)": dict(RATES, epsilon=(0.05, 0.1, 0.3)),
+    "Deep-TS-Beta": dict(RATES, shaping=(0.1, 0.25, 1.0)), "Deep-UCB1": dict(RATES, ucb_strength=(0.001, 0.01, 0.1)),
+    "MC-Dropout": dict(RATES, dropout=(0.05, 0.1, 0.3)), "Giro": dict(RATES, giro_alpha=(0.003, 0.01, 0.1)),
+    "GuideBoot": dict(RATES, alpha=(0.03, 0.1, 0.3)), "Online GuideBoot": dict(RATES, alpha=(0.03, 0.1, 0.3)),
+    "Bootstrap": dict(learning_rate=tuple(np.geomspace(0.0003, 0.003, 9).round(5))),
+    "OBB": dict(learning_rate=tuple(np.geomspace(0.0003, 0.003, 9).round(5))),
+}
+TUNABLE = sorted({name for grid in GRID.values() for name in grid})
+BAGS = ("GuideBoot", "Online GuideBoot", "Bootstrap", "OBB", "Giro")
+SWEEPS = {                  # --sweep: what is varied, on top of the tuned values, and for which methods
+    "alpha": (("GuideBoot", "Online GuideBoot"), (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)),
+    "models": (BAGS, (1, 2, 5, 10, 20)),
+    "learning_rate": (tuple(GRID), (0.0001, 0.0003, 0.001, 0.003, 0.01)),
+    "density": (("GuideBoot", "Online GuideBoot"), ("none", "unguided", "harmonic", "count")),
+}
+
 
 def count(env):
     """The ad-count density of Eq. 6, for GuideBoot's guidance and the count-based methods alike."""
     return AdCount(env.features, AD_ID)
+
+
+def guideboot(bag, rng, o, env):
+    if o["density"] == "none":
+        agent = baselines.Bootstrap(bag, rng)
+        agent.shuffle = True
+        return agent
+    density = Harmonic(env.features) if o["density"] == "harmonic" else count(env)
+    return GuideBoot(bag, rng, baselines.Unguided(density, o["alpha"]) if o["density"] == "unguided" else density, o["alpha"])
 
 
 # method -> models, agent(bag, rng, o, env)
@@ -66,9 +100,9 @@ AGENTS = {
     "Bootstrap": (None, lambda bag, rng, o, env: baselines.Bootstrap(bag, rng)),
     "OBB": (None, lambda bag, rng, o, env: baselines.OBB(bag, rng)),
     "Giro": (None, lambda bag, rng, o, env: baselines.Giro(bag, rng, o["giro_alpha"])),
-    "GuideBoot": (None, lambda bag, rng, o, env: GuideBoot(bag, rng, count(env), o["alpha"])),
+    "GuideBoot": (None, guideboot),
+    "Online GuideBoot": (None, guideboot),
 }
-AGENTS["Online GuideBoot"] = AGENTS["GuideBoot"]
 # The paper's results: setting -> method -> (reward, std) on A, (reward, std) on B.
 PAPER = {
     "replay": {"e-greedy": ((0.0248, 0.0010), (0.0225, 0.0003)), "e-greedy (decay)": ((0.0260, 0.0009), (0.0231, 0.0006)),
@@ -85,6 +119,13 @@ YARDSTICKS = {     # policies to compare with; all but Random look where an agen
     "Best ranking": lambda env: lambda X, t: int(env._appeal[env.items].argmax()),       # the candidate liked best by all
     "Oracle": lambda env: lambda X, t: int(env._expected().argmax()),
 }
+CLAIMS = (                  # of Section 5.2: the first has a higher reward than the second
+    *((f"GuideBoot is better than {m} (replay)", "replay: GuideBoot", f"replay: {m}") for m in PAPER["replay"] if m != "GuideBoot"),
+    *((f"Online GuideBoot is better than {m} (online)", "online: Online GuideBoot", f"online: {m}") for m in PAPER["online"] if m != "Online GuideBoot"),
+    *((f"{b} (online) is better than {a} (replay)", f"online: {b}", f"replay: {a}") for a, b in [
+        *((m, m) for m in PAPER["replay"] if m in PAPER["online"]), ("GuideBoot", "Online GuideBoot")]),
+    *((f"{m} is better than Deep-UCB1 ({s})", f"{s}: {m}", f"{s}: Deep-UCB1") for s in ("replay", "online") for m in ("e-greedy",)),
+)
 ORDER = [f"{setting}: {m}" for setting in PAPER for m in PAPER[setting]] + [f"yardstick: {m}" for m in YARDSTICKS]
 
 
@@ -106,7 +147,9 @@ class Yardstick:
 
 def run(job, tick=lambda fraction: None):
     """One run of one row: the mean expected CTR of the shown ads, and the share of clicks."""
-    (setting, method), seed, o = job[0].split(": "), *job[1:]
+    row, seed, o = job
+    setting, method = (row := o.get("row", row)).split(": ")
+    o = {**DEFAULTS, **(TUNED.get(row, {}) if o.get("tuned") else {}), **o}
     ads = Ads(o["task"], seed, o["scale"], o["world"], o["drift"])
     steps = min(o["steps"] or ads.steps, ads.steps)
     env, rng = Scored(ads, steps, tick, regret=False), stream(seed, "agent")
@@ -135,7 +178,7 @@ def run(job, tick=lambda fraction: None):
 def options(argv):
     p = report.Parser(prog="run_ads.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     names = list(AGENTS)
-    add = p.usual(DEFAULTS, ", ".join(names))
+    add = p.usual(DEFAULTS, ", ".join(names), TUNABLE, [name.replace("_", "-") for name in SWEEPS])
     whole, positive, share = report.number(int, 1, high=10 ** 9), report.number(float, 0, above=True), report.number(float, 0, high=1)
     p.add_argument("--task", choices=("A", "B"), default="A", help="which simulator to stand in for (default %(default)s)")
     p.add_argument("--setting", choices=("replay", "online", "both"), default="both", help="Table 3, Table 4 or both (default %(default)s)")
@@ -155,7 +198,8 @@ def options(argv):
     add("dropout", report.number(float, 0, high=0.99), "MC-Dropout's rate")
     p.add_argument("--model", choices=("mlp", "logistic"), default=DEFAULTS["model"], help="reward model (default %(default)s)")
     args = p.parse_args(argv)
-    wanted = p.methods(args.methods, names) if args.methods is not None else names
+    names = SWEEPS[args.sweep][0] if args.sweep else names
+    wanted = p.methods(args.methods, list(names)) if args.methods is not None else names
     if args.model == "logistic" and args.methods is None:
         wanted = [m for m in wanted if m != "MC-Dropout"]
     elif args.model == "logistic" and "MC-Dropout" in wanted:
@@ -171,27 +215,42 @@ def options(argv):
 
 def main(argv=None):
     args = options(argv)
-    o = dict({name: getattr(args, name) for name in DEFAULTS if name not in ("runs", "seed")}, task=args.task)
+    if args.tune:                      # on other seeds and in another world than the reported ones
+        args.seed, args.world = args.seed + 1000, args.world + 1000
+    o = dict(report.given(args, DEFAULTS, TUNABLE), task=args.task, tuned=not (args.untuned or args.tune))
     here = Path(__file__).parent
     header = dict(options=o, code=report.fingerprint(*(here / f"{m}.py" for m in ("guideboot", "baselines", "envs", "nn", "run_ads"))))
+    if args.tune:
+        name, grid = f"tune_ads_{args.task}", {row: report.product(GRID[row.split(": ")[1]]) for row in args.rows}
+    elif args.sweep:
+        name, grid = f"sweep_ads_{args.task}_{args.sweep}", {row: report.sweep_grid(args.sweep, SWEEPS, GRID[row.split(": ")[1]]) for row in args.rows}
+    else:
+        name, grid = f"ads_{args.task}", {row: [{}] for row in [*args.rows, *(row for row in ORDER if row.startswith("yardstick"))]}
     ads = Ads(args.task, 0, args.scale, args.world)
-    steps, sizes = min(args.steps or ads.steps, ads.steps), learning_sizes(o)
+    steps, sizes = min(args.steps or ads.steps, ads.steps), learning_sizes({**DEFAULTS, **o})
     print(f"Ads {args.task}, a stand-in for Tencent's simulator {args.task}, which is not public; scale {args.scale:g}: {steps:,} steps,\n"
           f"{len(ads.table):,} ads, {ads.low} to {ads.high} candidates, {ads.features:,} features (the paper: scale 1, 10 runs); "
           f"c = {sizes[0]}, b = {sizes[1]}, n = {sizes[2]};\n{len(args.rows)} rows, runs per row: {args.runs}, workers: {args.workers}", flush=True)
     seeds, started = range(args.seed, args.seed + args.runs), time.monotonic()
-    results = report.Results(args.out / f"ads_{args.task}.csv", header, ["reward", "clicks"], ORDER, args.fresh)
-    wanted = args.rows + [row for row in ORDER if row.startswith("yardstick")]
-    code = report.experiment(results, run, [(row, seed, o) for seed in seeds for row in wanted], args.workers)
-    rows = {row: {s: results.rows[row, s][0] for s in seeds if (row, s) in results.rows} for row in wanted}
+    jobs = [(report.label(row, c), seed, dict(o, row=row, **c)) for seed in seeds for row in grid for c in grid[row]]
+    order = [report.label(row, c) for row in grid for c in grid[row]] if args.tune or args.sweep else ORDER
+    results = report.Results(args.out / f"{name}.csv", header, ["reward", "clicks"], order, args.fresh)
+    code = report.experiment(results, run, jobs, args.workers)
+    rows = {row: {s: results.rows[row, s][0] for s in seeds if (row, s) in results.rows} for row in dict.fromkeys(job[0] for job in jobs)}
     if any(rows.values()):
-        drawn = show(args.task, title(o), results.path, rows)
+        if args.tune:
+            drawn = report.tuning_table("reward", grid, rows, max)
+        elif args.sweep:
+            style = {row: i for i, row in enumerate(grid)}
+            drawn = report.sweep_chart(results.path.with_suffix(".svg"), title(o), args.sweep, "average reward (expected CTR of the shown ads)", grid, rows, style)
+        else:
+            drawn = show(args.task, title(o), results.path, rows)
         print(f"\n{report.duration(time.monotonic() - started)}. The results are in {results.path}" + (f", the figure is {drawn}" if drawn else ""))
     return code
 
 
 def title(o):
-    return f"Ads {o['task']} (a stand-in), scale {o['scale']:g}" + report.unusual(o, {k: v for k, v in DEFAULTS.items() if k != "scale"})
+    return f"Ads {o['task']} (a stand-in), scale {o['scale']:g}" + report.unusual(o, DEFAULTS)
 
 
 def show(task, title, path, rows):
@@ -213,6 +272,8 @@ def show(task, title, path, rows):
             print(report.text_table(["Method", "reward", "std"] + (["paper's reward", "std"] if table else []) + ["runs"], lines))
         if table and dots:
             panels.append((heading, dots))
+    found = [(text, report.paired(rows[a], rows[b])) for text, a, b in CLAIMS if rows.get(a) and rows.get(b)]
+    print(report.claims("Section 5.2", found, "+.5f"))
     print("\nBest ranking shows the candidate that is liked best on average over contexts, Oracle the best for this context;\n"
           "both know the user model and its drift, which no agent does.")
     if panels:

@@ -8,6 +8,8 @@
   python run_synthetic.py --methods guideboot,ts-blr      two methods only
   python run_synthetic.py --runs 50 --steps 10000         the paper's number of runs
   python run_synthetic.py --arms                          the multi-armed case of Section 3.4: no context
+  python run_synthetic.py --tune                          find the values of the table TUNED: 20 minutes
+  python run_synthetic.py --sweep alpha                   GuideBoot's regret against alpha: some minutes
 
 It prints a table sorted by regret (lower is better) and writes synthetic.csv (arms.csv) and a figure, an SVG that
 any browser opens, into the folder --out. Regret is pseudo-regret: the expected reward of the best candidate minus
@@ -29,7 +31,7 @@ import numpy as np
 import baselines
 import report
 from envs import BernoulliArms, Scored, Synthetic, stream
-from guideboot import Arms, GuideBoot, Harmonic, guided_mean, online, replay
+from guideboot import AdCount, Arms, GuideBoot, Harmonic, bootstrap_mean, guided_mean, online, replay, thompson_mean
 from nn import LogisticBag
 
 DEFAULTS = dict(
@@ -37,12 +39,12 @@ DEFAULTS = dict(
     steps=10_000,           # ours   (the paper does not say)
     seed=0,                 # ours   runs use the seeds seed, seed + 1, ...
     alpha=1.0,              # paper  strength of GuideBoot's guidance
+    density="harmonic",     # paper  GuideBoot's; for the ablation also count (of the action), unguided, none (no fakes)
     models=5,               # paper  K
     batch=64,               # ours   b, rows resampled per model and step
     buffer=32,              # ours   c, steps between two online learning phases
     minibatches=4,          # ours   n, mini-batches per online learning phase
-    learning_rate=0.002,    # ours   Adam's, the same for all replay methods
-    online_learning_rate=0.01,  # ours   Adam's, the same for all online methods, which take eight times fewer steps
+    learning_rate=0.002,    # ours   Adam's
     epsilon=0.1,            # paper  epsilon-greedy; decays linearly to zero in the decay variant
     giro_alpha=0.5,         # paper  probability of a pseudo pair
     ucb_strength=1.0,       # paper  factor of sqrt(log(t + 1)) in GLM-UCB
@@ -51,20 +53,53 @@ DEFAULTS = dict(
     arms=10,                # ours   --arms: number of arms, CTRs uniform in 0 to 0.1
 )
 
+TUNED = {}
+RATES = (0.0005, 0.0015, 0.005, 0.015, 0.05)
+# What --tune tries, 15 configurations for every method: five learning rates (of models without one: prior precisions)
+# times three values of its exploration strength, or 15 of the one if it has no other.
+GRID = {
+    "GuideBoot": dict(learning_rate=RATES, alpha=(0.3, 1.0, 3.0)),
+    "Online GuideBoot": dict(learning_rate=RATES, alpha=(0.3, 1.0, 3.0)),
+    "GLM-UCB": dict(precision=(0.3, 1.0, 3.0, 10.0, 30.0), ucb_strength=(0.03, 0.1, 0.3)),
+    "TS-BLR": dict(precision=tuple(np.geomspace(0.1, 1000.0, 15).round(3))),
+    "Bootstrap": dict(learning_rate=tuple(np.geomspace(0.0005, 0.05, 15).round(5))),
+    "OBB": dict(learning_rate=tuple(np.geomspace(0.0005, 0.05, 15).round(5))),
+    "Giro": dict(learning_rate=RATES, giro_alpha=(0.05, 0.15, 0.5)),
+    "e-greedy": dict(learning_rate=RATES, epsilon=(0.01, 0.03, 0.1)),
+    "e-greedy (decay)": dict(learning_rate=RATES, epsilon=(0.03, 0.1, 0.3)),
+}
+TUNABLE = sorted({name for grid in GRID.values() for name in grid})
+BAGS = ("GuideBoot", "Online GuideBoot", "Bootstrap", "OBB", "Giro")
+SWEEPS = {                  # --sweep: what is varied, on top of the tuned values, and for which methods
+    "alpha": (("GuideBoot", "Online GuideBoot"), (0.1, 0.3, 1.0, 3.0, 10.0)),
+    "models": (BAGS, (1, 2, 5, 10, 20)),
+    "learning_rate": (tuple(GRID), (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05)),
+    "density": (("GuideBoot", "Online GuideBoot"), ("none", "unguided", "count", "harmonic")),
+}
+CLAIMS = (                  # of Section 5.1: the first has more regret than the second
+    ("GuideBoot is better than GLM-UCB", "GLM-UCB", "GuideBoot"), ("GuideBoot is better than TS-BLR", "TS-BLR", "GuideBoot"),
+    ("GuideBoot is better than Bootstrap", "Bootstrap", "GuideBoot"), ("GuideBoot is better than Giro", "Giro", "GuideBoot"),
+    ("GuideBoot is better than e-greedy", "e-greedy", "GuideBoot"),
+    ("GuideBoot is better than e-greedy (decay)", "e-greedy (decay)", "GuideBoot"),
+    ("Giro is better than Bootstrap", "Bootstrap", "Giro"), ("Bootstrap is better than OBB", "OBB", "Bootstrap"),
+    ("GuideBoot is better than Online GuideBoot", "Online GuideBoot", "GuideBoot"),
+    ("Online GuideBoot is better than OBB", "OBB", "Online GuideBoot"),
+)
 
-def bag(o, seed, K, learning_rate):
-    return LogisticBag(Synthetic.features, [stream(seed, "models", k) for k in range(K)], learning_rate, init=o["init"])
+
+def bag(o, seed, K):
+    return LogisticBag(Synthetic.features, [stream(seed, "models", k) for k in range(K)], o["learning_rate"], init=o["init"])
 
 
 def by_replay(agent, K=None):
     """A method that learns from the whole history: agent(bag, rng, o) in Algorithm 1."""
-    return lambda o, seed, rng, env: replay(agent(bag(o, seed, K or o["models"], o["learning_rate"]), rng, o), env,
+    return lambda o, seed, rng, env: replay(agent(bag(o, seed, K or o["models"]), rng, o), env,
                                             o["steps"], o["batch"])
 
 
 def by_stream(agent):
     """A method that learns from the stream: agent(bag, rng, o) in Algorithm 3."""
-    return lambda o, seed, rng, env: online(agent(bag(o, seed, o["models"], o["online_learning_rate"]), rng, o), env,
+    return lambda o, seed, rng, env: online(agent(bag(o, seed, o["models"]), rng, o), env,
                                             o["steps"], o["buffer"], o["minibatches"])
 
 
@@ -74,7 +109,12 @@ def step_by_step(agent):
 
 
 def guideboot(bag, rng, o):
-    return GuideBoot(bag, rng, Harmonic(Synthetic.features), o["alpha"])
+    if o["density"] == "none":
+        agent = baselines.Bootstrap(bag, rng)
+        agent.shuffle = True
+        return agent
+    density = AdCount(Synthetic.features) if o["density"] == "count" else Harmonic(Synthetic.features)
+    return GuideBoot(bag, rng, baselines.Unguided(density, o["alpha"]) if o["density"] == "unguided" else density, o["alpha"])
 
 
 J, D = Synthetic.fields, Synthetic.features
@@ -92,8 +132,8 @@ METHODS = {
 }
 ARMS = {
     "GuideBoot": step_by_step(lambda rng, o: Arms(o["arms"], functools.partial(guided_mean, alpha=o["alpha"]), rng)),
-    "Thompson (Beta)": step_by_step(lambda rng, o: Arms(o["arms"], functools.partial(baselines.thompson_mean, alpha=o["alpha"]), rng)),
-    "Bootstrap": step_by_step(lambda rng, o: Arms(o["arms"], baselines.bootstrap_mean, rng)),
+    "Thompson (Beta)": step_by_step(lambda rng, o: Arms(o["arms"], functools.partial(thompson_mean, alpha=o["alpha"]), rng)),
+    "Bootstrap": step_by_step(lambda rng, o: Arms(o["arms"], bootstrap_mean, rng)),
     "Giro": step_by_step(lambda rng, o: baselines.GiroArms(o["arms"], rng, o["giro_alpha"])),
     "Random": step_by_step(lambda rng, o: baselines.RandomPolicy(rng)),
 }
@@ -105,9 +145,16 @@ def checkpoints(steps):
     return np.unique(-(-steps * np.arange(1, 51) // 50))             # steps * i / 50, rounded up
 
 
+def settings(o, method):
+    """The values that a method runs with: the defaults, then its tuned ones, then those given on the command line."""
+    return {**DEFAULTS, **(TUNED.get(method, {}) if o.get("tuned") else {}), **o}
+
+
 def run(job, tick=lambda fraction: None):
     """One run of one method: cumulative regret at the checkpoints, then the average reward."""
-    method, seed, o = job
+    (method, seed), o = job[:2], job[2]
+    method = o.get("method", method)
+    o = settings(o, method)
     env = Scored(BernoulliArms(seed, o["arms"]) if o["task"] == "arms" else Synthetic(seed), o["steps"], tick)
     try:
         (ARMS if o["task"] == "arms" else METHODS)[method](o, seed, stream(seed, "agent"), env)
@@ -118,7 +165,7 @@ def run(job, tick=lambda fraction: None):
 
 def options(argv):
     p = report.Parser(prog="run_synthetic.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add = p.usual(DEFAULTS, f"{', '.join(METHODS)}; with --arms of: {', '.join(ARMS)}")
+    add = p.usual(DEFAULTS, f"{', '.join(METHODS)}; with --arms of: {', '.join(ARMS)}", TUNABLE, [name.replace("_", "-") for name in SWEEPS])
     whole, positive = report.number(int, 1, high=10 ** 9), report.number(float, 0, above=True)
     add("steps", whole, "time steps of a run")
     add("alpha", positive, "strength of GuideBoot's guidance, and the prior of --arms' Thompson sampling")
@@ -126,13 +173,14 @@ def options(argv):
     add("batch", report.number(int, 1, high=10 ** 6), "b, rows that each model resamples per step (replay methods)")
     add("buffer", whole, "c, steps between two learning phases (online methods)")
     add("minibatches", whole, "n, mini-batches per learning phase (online methods)")
-    add("learning_rate", positive, "Adam's learning rate of all replay methods")
-    add("online_learning_rate", positive, "Adam's learning rate of all online methods")
+    add("learning_rate", positive, "Adam's learning rate")
     p.add_argument("--arms", action="store_true", dest="arms_task",
                    help="the multi-armed comparison instead: ten arms, no context; uses alpha, runs, steps and seed alone")
     args = p.parse_args(argv)
-    methods = list(ARMS if args.arms_task else METHODS)
-    args.methods = p.methods(args.methods, methods) if args.methods is not None else methods
+    if args.arms_task and (args.tune or args.sweep):
+        p.error("argument --arms: not with --tune or --sweep, got both")
+    names = ARMS if args.arms_task else GRID if args.tune else SWEEPS[args.sweep][0] if args.sweep else METHODS
+    args.methods = p.methods(args.methods, list(names)) if args.methods is not None else list(names)
     args.out = p.folder(args.out)
     return args
 
@@ -140,21 +188,37 @@ def options(argv):
 def main(argv=None):
     args = options(argv)
     task = "arms" if args.arms_task else "synthetic"
-    o = dict({name: getattr(args, name, value) for name, value in DEFAULTS.items() if name not in ("runs", "seed")}, task=task)
+    o = dict(report.given(args, DEFAULTS, TUNABLE), task=task, tuned=not (args.arms_task or args.untuned or args.tune))
     here = Path(__file__).parent
     header = dict(options=o, code=report.fingerprint(*(here / f"{m}.py" for m in ("guideboot", "baselines", "envs", "nn", "run_synthetic"))))
-    seeds = range(args.seed, args.seed + args.runs)
-    print(f"{task}: {len(args.methods)} methods, {args.runs} runs of {args.steps:,} steps, {args.workers} workers"
-          + (" (the paper's Figure 3: 50 runs, the number of steps is not given)" if task == "synthetic" else ""), flush=True)
+    if args.tune:
+        name, grid = "tune_synthetic", {m: report.product(GRID[m]) for m in args.methods}
+    elif args.sweep:
+        name, grid = f"sweep_{args.sweep}", {m: report.sweep_grid(args.sweep, SWEEPS, GRID[m]) for m in args.methods}
+    else:
+        name, grid = task, {m: [{}] for m in args.methods}
+    seeds = range(args.seed + 1000 * args.tune, args.seed + 1000 * args.tune + args.runs)     # none to tune is one to report
+    print(f"{name}: {len(grid)} methods, {args.runs} runs of {args.steps:,} steps, {args.workers} workers"
+          + (" (the paper's Figure 3: 50 runs, the number of steps is not given)" if name == "synthetic" else ""), flush=True)
     started = time.monotonic()
-    results = report.Results(args.out / f"{task}.csv", header, [*(f"regret@{t}" for t in checkpoints(args.steps)), "reward"],
-                             list(ARMS if args.arms_task else METHODS), args.fresh)
-    code = report.experiment(results, run, [(method, seed, o) for seed in seeds for method in args.methods], args.workers)
-    rows = {m: {s: results.rows[m, s] for s in seeds if (m, s) in results.rows} for m in args.methods}
-    if any(rows.values()):
-        drawn = show(o, results.path, {m: by_seed for m, by_seed in rows.items() if by_seed})
+    jobs = [(report.label(m, c), seed, dict(o, method=m, **c)) for seed in seeds for m in grid for c in grid[m]]
+    order = [report.label(m, c) for m in grid for c in grid[m]] if args.tune or args.sweep else list(ARMS if args.arms_task else METHODS)
+    results = report.Results(args.out / f"{name}.csv", header, [*(f"regret@{t}" for t in checkpoints(args.steps)), "reward"], order, args.fresh)
+    code = report.experiment(results, run, jobs, args.workers)
+    rows = {row: by_seed for row in dict.fromkeys(job[0] for job in jobs)
+            if (by_seed := {s: results.rows[row, s] for s in seeds if (row, s) in results.rows})}
+    if rows:
+        drawn = show_grid(args, results.path, grid, rows) if args.tune or args.sweep else show(o, results.path, rows)
         print(f"\n{report.duration(time.monotonic() - started)}. The results are in {results.path}" + (f", the figure is {drawn}" if drawn else ""))
     return code
+
+
+def show_grid(args, path, grid, rows):
+    """The table of --tune, or the table and figure of --sweep; returns the figure's path, if drawn."""
+    final = {row: {s: v[-2] for s, v in by_seed.items()} for row, by_seed in rows.items()}
+    if args.tune:
+        return report.tuning_table("regret", grid, final, min)
+    return report.sweep_chart(path.with_suffix(".svg"), "Synthetic task", args.sweep, f"cumulative regret after {args.steps:,} steps", grid, final, STYLE)
 
 
 def show(o, path, rows):
@@ -172,6 +236,8 @@ def show(o, path, rows):
     print(f"\nCumulative regret after {steps[-1]:,} steps: mean +- standard error over runs; minus GuideBoot's on the same\n"
           "seeds: mean +- half-width of the 95 % interval.\n")
     print(report.text_table(["Method", "regret", "minus GuideBoot", "reward per step", "runs"], lines))
+    if o["task"] == "synthetic":
+        print(report.claims("Section 5.1", [(text, report.paired(final[a], final[b])) for text, a, b in CLAIMS if a in final and b in final]))
     series = []
     for m in rows:
         average = np.array([v[:-1] / steps for v in rows[m].values() if np.isfinite(v[-2])])      # (runs, checkpoints)
@@ -180,8 +246,7 @@ def show(o, path, rows):
             series.append((m, STYLE[m], steps, average.mean(axis=0), band))
     if series:
         runs = max(map(len, rows.values()))
-        title = ("Synthetic task (Fig. 3)" if o["task"] == "synthetic" else f"{o['arms']} Bernoulli arms") + report.unusual(
-            o, {k: v for k, v in DEFAULTS.items() if k != "steps"})
+        title = ("Synthetic task (Fig. 3)" if o["task"] == "synthetic" else f"{DEFAULTS['arms']} Bernoulli arms") + report.unusual(o, DEFAULTS)
         report.line_chart(path.with_suffix(".svg"), f"{title}: " + (f"{runs} runs, band: one standard error" if runs > 1 else "one run"),
                           "step t", "average regret per step up to t", series)
         return path.with_suffix(".svg")

@@ -1,5 +1,9 @@
 """The multi-armed case of Section 3.4, exactly: the guided bootstrap against the Beta posterior."""
 import math
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,6 +12,7 @@ from hypothesis import strategies as st
 
 import baselines
 import guideboot as gb
+import report
 
 NP = st.integers(1, 40).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n), st.floats(1e-3, 1.0)))
 
@@ -262,8 +267,8 @@ def test_arms_agent_counts_pulls_and_clicks_of_repeated_arms():
 def test_thompson_and_bootstrap_draws_have_their_moments():
     """Within five standard errors of the mean of 40,000 draws, and the variance within 5 %."""
     s, n, rng = np.full(40_000, 3), np.full(40_000, 20), np.random.default_rng(3)
-    for draw, (mean, variance) in ((baselines.thompson_mean, gb.beta_moments(3, 20, 1.0)),
-                                   (baselines.bootstrap_mean, (3 / 20, 3 * 17 / 20 ** 3))):
+    for draw, (mean, variance) in ((gb.thompson_mean, gb.beta_moments(3, 20, 1.0)),
+                                   (gb.bootstrap_mean, (3 / 20, 3 * 17 / 20 ** 3))):
         sample = draw(s, n, rng)
         assert abs(sample.mean() - mean) < 5 * math.sqrt(variance / 40_000)
         assert abs(sample.var() / variance - 1) < 0.05
@@ -274,3 +279,68 @@ def test_giro_arms_adds_whole_pairs():
     agent.learn(np.zeros((1000, 1), int), np.zeros(1000, int))
     pairs = (agent.n[0] - 1000) / 2
     assert pairs == agent.s[0] and abs(pairs - 500) < 5 * math.sqrt(250)
+
+
+# ---------------------------------------------------------------- distribution functions, the figure, the hand-out
+
+def test_the_beta_distribution_function_is_the_integral_of_its_density():
+    """By the midpoint rule on 100,000 cells; and Beta(1, 1) is uniform: F(x) = x."""
+    x = (np.arange(100_000) + 0.5) / 100_000
+    for a, b in ((1, 1), (2, 50), (1, 51), (17, 785), (3, 1)):
+        log_beta = math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
+        F = np.cumsum(np.exp((a - 1) * np.log(x) + (b - 1) * np.log1p(-x) - log_beta)) / 100_000
+        at = np.arange(1, 100_000, 1999)
+        np.testing.assert_allclose(gb.beta_cdf(a, b, (at + 1) / 100_000), F[at], atol=1e-5)
+    assert gb.beta_cdf(1, 1, 0.25) == pytest.approx(0.25) and gb.beta_cdf(2, 50, 0.0) == 0 and gb.beta_cdf(2, 50, 1.0) == 1
+
+
+def test_the_distribution_function_of_a_finite_distribution_worked_by_hand():
+    coin = (np.array([0.0, 0.5, 1.0]), np.array([0.25, 0.5, 0.25]))
+    assert gb.cdf(coin, 0.0) == 0.25 and gb.cdf(coin, 0.5) == 0.75 and gb.cdf(coin, -0.1) == 0
+    assert gb.cdf(coin, np.array([0.49, 0.51, 1.0, 2.0])).tolist() == [0.25, 0.75, 1.0, 1.0]
+
+
+def test_the_figure_of_section_3_holds_the_three_exact_distributions(tmp_path, capsys, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(report, "panel_chart", lambda path, title, x_label, panels, columns: drawn.extend(panels))
+    gb.figure(tmp_path / "p.svg")
+    assert [heading for heading, _ in drawn] == [f"Ad_{ad}: {s} of {n} clicked" for ad, share in (("A", 50), ("B", 0))
+                                                 for n in (50, 200, 800) for s in [n // share if share else 0]]
+    for (heading, ((beta, x, F), (boot, _, F_boot), (guided, _, F_guided))), (s, n) in zip(drawn, ((1, 50), (4, 200), (16, 800), (0, 50), (0, 200), (0, 800))):
+        assert (beta, boot, guided) == ("Beta (Eq. 2)", "Bootstrap (Eq. 3)", "GuideBoot")
+        for y in (F, F_boot, F_guided):
+            assert (np.diff(y) >= -1e-12).all() and y[-1] > 0.98 and y[0] >= -1e-12
+        assert F_boot[0] == pytest.approx((1 - s / n) ** n) and F_guided[0] == pytest.approx(F_boot[0] * (1 - 1 / n) ** n)      # no click, no fake click
+    gaps = [np.abs(panel[1][2][2] - panel[1][0][2]).max() for panel in drawn]
+    assert gaps[0] > 1.4 * gaps[1] > 2 * gaps[2] and min(gaps[3:]) > 0.36           # Ad_B's estimate stays a count of fakes: 0 with e^-1
+    table = capsys.readouterr().out
+    assert "Ad_B,  0 of 800           0.000     0.999        0.000     0.998        1.000     0.368" in table
+
+
+def test_the_committed_figure_is_the_one_that_the_command_draws(tmp_path):
+    gb.figure(tmp_path / "p.svg")
+    assert (tmp_path / "p.svg").read_text() == (Path(gb.__file__).parent / "results" / "posteriors.svg").read_text()
+
+
+def test_guideboot_and_nn_alone_run_the_example_and_the_comparison(tmp_path):
+    """One file to hand out, and nn.py: in a folder with nothing else."""
+    for name in ("guideboot.py", "nn.py"):
+        shutil.copy(Path(gb.__file__).parent / name, tmp_path)
+    run = lambda *argv: subprocess.run([sys.executable, "guideboot.py", *argv], cwd=tmp_path, capture_output=True, text=True)
+    assert "P(Ad_B is shown)" in run().stdout and run().returncode == 0
+    text = run("--arms").stdout
+    regret = {line[:16].strip(): float(line[16:].split()[0]) for line in text.splitlines()[2:]}
+    assert list(regret) == ["Bootstrap", "GuideBoot", "Thompson (Beta)"] and all(0 < value < 100 for value in regret.values())
+    alone = run("--figure")
+    assert alone.returncode == 1 and alone.stderr == "the figure needs report.py beside this file\n"
+
+
+def test_the_comparison_measures_pseudo_regret(monkeypatch, capsys):
+    """Two arms pulled in turn, by hand: the regret is half the pulls times the gap between them."""
+    class InTurn(gb.Arms):
+        def choose(self, X, t):
+            return t % 2
+    monkeypatch.setattr(gb, "Arms", InTurn)
+    gb.arms(runs=2, steps=10, m=2)
+    gaps = [5 * abs(np.subtract(*np.random.default_rng([i, 0]).uniform(0, 0.1, 2))) for i in (0, 1)]
+    assert f"GuideBoot       {np.mean(gaps):6.1f} +- {np.std(gaps, ddof=1) / 2 ** 0.5:.1f}" in capsys.readouterr().out

@@ -192,3 +192,13 @@ def test_bayesian_methods_beat_random_on_the_synthetic_task():
         gb.online(agent, env, 2000, 1)
         regret[name] = env.regret.sum()
     assert regret["TS"] < 0.8 * regret["Random"] and regret["UCB"] < 0.8 * regret["Random"]
+
+
+@given(st.lists(st.integers(1, 500), min_size=1, max_size=12), st.floats(0.1, 10))
+def test_unguided_fakes_are_as_many_on_average_but_the_same_for_all(counts, alpha):
+    density = gb.AdCount(len(counts))
+    unguided = baselines.Unguided(density, alpha)
+    unguided.update(np.repeat(np.arange(len(counts)), counts)[:, None])
+    X = np.arange(len(counts))[None, :, None]
+    g = gb.guidance(unguided(X), alpha)                                  # (1, B)
+    assert density.count.tolist() == counts and g == pytest.approx(np.full(g.shape, gb.guidance(np.array(counts), alpha).mean()))

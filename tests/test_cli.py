@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import baselines
 import guideboot as gb
 import report
+import run_ads
 import run_synthetic
 
 ROOT = Path(run_synthetic.__file__).parent
@@ -78,14 +78,14 @@ def test_arms_compares_the_multi_armed_methods(tmp_path):
 
 def test_options_change_what_they_say(tmp_path):
     """Each option changes the result of a method that uses it, and not of one that does not."""
-    base = dict(run_synthetic.DEFAULTS, steps=60, task="synthetic")
+    base = dict(run_synthetic.DEFAULTS, steps=60, task="synthetic", learning_rate=0.02)
     run = lambda method, **kw: run_synthetic.run((method, 0, dict(base, **kw)))
     for method, used, unused in (("GuideBoot", dict(alpha=9.0), dict(buffer=7)), ("GuideBoot", dict(models=2), dict(epsilon=0.9)),
                                  ("GuideBoot", dict(batch=3), dict(giro_alpha=0.1)), ("OBB", dict(buffer=7), dict(batch=3)),
-                                 ("OBB", dict(minibatches=1), dict(learning_rate=0.5)), ("Bootstrap", dict(learning_rate=0.5), dict(alpha=9.0)),
-                                 ("OBB", dict(online_learning_rate=0.5), dict(alpha=9.0)), ("Giro", dict(giro_alpha=1.0), dict(alpha=9.0)),
+                                 ("OBB", dict(minibatches=1), dict(epsilon=0.9)), ("GuideBoot", dict(density="count"), dict(precision=9.0)), ("Bootstrap", dict(learning_rate=0.5), dict(alpha=9.0)),
+                                 ("OBB", dict(learning_rate=0.5), dict(alpha=9.0)), ("Online GuideBoot", dict(density="unguided"), dict(precision=9.0)), ("Giro", dict(giro_alpha=1.0), dict(alpha=9.0)),
                                  ("e-greedy", dict(epsilon=0.9), dict(models=2)), ("GLM-UCB", dict(ucb_strength=0.0), dict(alpha=2.0)),
-                                 ("Online GuideBoot", dict(buffer=7), dict(batch=3)), ("Online GuideBoot", dict(alpha=9.0), dict(learning_rate=0.5)),
+                                 ("Online GuideBoot", dict(buffer=7), dict(batch=3)), ("Online GuideBoot", dict(alpha=9.0), dict(density="harmonic")), ("OBB", dict(models=2), dict(density="none")),
                                  ("TS-BLR", dict(precision=9.0), dict(models=2)), ("Bootstrap", dict(init=3.0), dict(buffer=7))):
         assert run(method) != run(method, **used), (method, used)
         assert run(method) == run(method, **unused), (method, unused)
@@ -109,8 +109,8 @@ def test_the_method_table_builds_what_section_5_1_says(monkeypatch):
     assert agent_of(monkeypatch, "e-greedy").epsilon == 0.1 and agent_of(monkeypatch, "e-greedy").bag.K == 1
     assert agent_of(monkeypatch, "Giro").alpha == 0.5 and type(agent_of(monkeypatch, "Bootstrap")) is gb.Agent
     draws = {name: agent_of(monkeypatch, name, run_synthetic.ARMS).draw for name in ("GuideBoot", "Thompson (Beta)", "Bootstrap")}
-    assert draws["GuideBoot"].func is gb.guided_mean and draws["Thompson (Beta)"].func is baselines.thompson_mean
-    assert draws["Bootstrap"] is baselines.bootstrap_mean
+    assert draws["GuideBoot"].func is gb.guided_mean and draws["Thompson (Beta)"].func is gb.thompson_mean
+    assert draws["Bootstrap"] is gb.bootstrap_mean
 
 
 def test_a_row_holds_cumulative_regret_and_the_mean_reward_and_depends_on_the_seed():
@@ -122,7 +122,7 @@ def test_a_row_holds_cumulative_regret_and_the_mean_reward_and_depends_on_the_se
 
 def test_the_figure_shows_regret_divided_by_the_step(tmp_path, monkeypatch, capsys):
     drawn = []
-    monkeypatch.setattr(report, "line_chart", lambda path, title, x, y, series: drawn.append((title, series)))
+    monkeypatch.setattr(report, "line_chart", lambda path, title, x, y, series, **_: drawn.append((title, series)))
     rows = {"OBB": {0: np.array([2.0, 6.0, 0.5]), 1: np.array([4.0, 10.0, 0.5]), 2: np.full(3, np.nan)}}
     monkeypatch.setattr(run_synthetic, "checkpoints", lambda steps: np.array([10, 20]))
     run_synthetic.show(dict(run_synthetic.DEFAULTS, steps=20, task="synthetic", alpha=3.0), tmp_path / "x.csv", rows)
@@ -190,6 +190,114 @@ def test_checkpoints_are_fifty_or_every_step_and_end_with_the_last():
     for steps, expected in ((1, [1]), (5, [1, 2, 3, 4, 5]), (10_000, list(range(200, 10_001, 200)))):
         assert run_synthetic.checkpoints(steps).tolist() == expected
     assert len(run_synthetic.checkpoints(10_007)) == 50 and run_synthetic.checkpoints(10_007)[-1] == 10_007
+
+
+# ---------------------------------------------------------------- tuning, sweeps, claims
+
+SCRIPTS = [(run_synthetic, list(run_synthetic.GRID), "synthetic"), (run_ads, [f"{s}: {m}" for s in run_ads.PAPER for m in run_ads.PAPER[s]], "ads")]
+
+
+@pytest.mark.parametrize("script, rows, _", SCRIPTS)
+def test_every_method_is_tuned_with_the_same_number_of_configurations(script, rows, _):
+    grids = [script.GRID[row.split(": ")[-1]] for row in rows]
+    assert len({len(report.product(grid)) for grid in grids}) == 1
+    for grid in grids:
+        assert set(grid) <= set(script.DEFAULTS) and all(len(set(values)) == len(values) for values in grid.values())
+
+
+@pytest.mark.parametrize("script, rows, _", SCRIPTS)
+def test_the_tuned_values_are_of_the_grid_and_every_method_has_some(script, rows, _):
+    """The table that the script uses is one that its --tune could have printed."""
+    if not script.TUNED:
+        pytest.skip("not yet tuned")
+    assert set(script.TUNED) == set(rows)
+    for row, values in script.TUNED.items():
+        grid = script.GRID[row.split(": ")[-1]]
+        assert set(values) == set(grid) and all(value in grid[name] for name, value in values.items()), row
+
+
+def test_tuned_values_are_used_unless_given_or_switched_off(monkeypatch):
+    monkeypatch.setitem(run_synthetic.TUNED, "Giro", dict(learning_rate=0.5, giro_alpha=0.25))
+    of = lambda *argv: report.given(run_synthetic.options(["--out", "/tmp", *argv]), run_synthetic.DEFAULTS, run_synthetic.TUNABLE)
+    assert "learning_rate" not in of() and of("--learning-rate", "0.125")["learning_rate"] == 0.125 and of()["models"] == 5
+    for o, expected in ((dict(tuned=True), (0.5, 0.25)), (dict(tuned=False), (0.002, 0.5)), (dict(tuned=True, learning_rate=0.125), (0.125, 0.25))):
+        values = run_synthetic.settings(o, "Giro")
+        assert (values["learning_rate"], values["giro_alpha"]) == expected
+
+
+def test_tuning_takes_the_best_mean_on_seeds_that_no_figure_uses(tmp_path, capsys):
+    code = run_synthetic.main(["--tune", "--methods", "e-greedy,TS-BLR", "--runs", "2", "--steps", "40", "--out", str(tmp_path)])
+    text = capsys.readouterr().out
+    _, _, rows = report.read_results(tmp_path / "tune_synthetic.csv")
+    assert code == 0 and len(rows) == 2 * 15 * 2 and {seed for _, seed in rows} == {1000, 1001}
+    table = {}
+    exec(text[text.index("TUNED = {"):text.index("}\n") + 2], table)
+    for method, chosen in table["TUNED"].items():
+        means = {row: np.mean([rows[row, s][-2] for s in (1000, 1001)]) for row, _ in rows if row.startswith(method + " |")}
+        best = min(means, key=means.get)
+        assert len(means) == 15 and all(f"{name} {value}" in best for name, value in chosen.items())
+        assert f"{means[best]:.4g}" in re.search(rf"^{method} .*$", text, re.M).group()
+
+
+def test_a_diverged_configuration_is_never_the_best_and_an_edge_is_named(capsys):
+    grid = {"m": report.product(dict(a=(1, 2, 3)))}
+    final = {"m | a 1": {0: np.nan, 1: 0.0}, "m | a 2": {0: 2.0, 1: 4.0}, "m | a 3": {0: 1.0, 1: 2.0}}
+    for best, value, edge in ((min, 3, "a"), (max, 2, "")):
+        report.tuning_table("regret", grid, final, best)
+        text = capsys.readouterr().out
+        assert f'"m": dict(a={value}),' in text and re.search(rf"a {value} +{edge}$" if edge else rf"a {value}$", text, re.M)
+
+
+@pytest.mark.parametrize("sweep", run_synthetic.SWEEPS)
+def test_a_sweep_varies_one_thing_and_draws_it(tmp_path, capsys, sweep):
+    methods = {"learning_rate": "GuideBoot,GLM-UCB", "models": "GuideBoot,OBB"}.get(sweep, "GuideBoot,Online GuideBoot")
+    run_synthetic.main(["--sweep", sweep.replace("_", "-"), "--methods", methods, "--runs", "2", "--steps", "40", "--out", str(tmp_path)])
+    values = run_synthetic.SWEEPS[sweep][1]
+    _, _, rows = report.read_results(tmp_path / f"sweep_{sweep}.csv")
+    flat = {"GLM-UCB"} if sweep == "learning_rate" else set()
+    assert {row for row, _ in rows} == flat | {f"{m} | {sweep} {v}" for m in methods.split(",") if m not in flat for v in values}
+    row = rows[f"GuideBoot | {sweep} {values[-1]}", 1]
+    o = dict(run_synthetic.settings(dict(tuned=True), "GuideBoot"), task="synthetic", steps=40)
+    np.testing.assert_array_equal(row, run_synthetic.run(("GuideBoot", 1, dict(o, **{sweep: values[-1]}))))
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith(methods.split(",")[1])]
+    assert len(lines) == 1 and lines[0].count("+-") == len(values)
+    words = " ".join(t.text for t in ET.parse(tmp_path / f"sweep_{sweep}.svg").iter("{http://www.w3.org/2000/svg}text"))
+    assert all(f"{v}" in words if isinstance(v, str) else f"{v:g}" in words for v in values) and methods.split(",")[1] in words
+
+
+def test_the_ads_tune_and_sweep_too(tmp_path, capsys):
+    usual = ["--scale", "0.01", "--steps", "300", "--runs", "1", "--out", str(tmp_path)]
+    assert run_ads.main(["--tune", "--methods", "guideboot", "--setting", "replay", *usual]) == 0
+    header, _, rows = report.read_results(tmp_path / "tune_ads_A.csv")
+    assert len(rows) == 9 and {seed for _, seed in rows} == {1000} and header["options"]["world"] == 1000
+    assert run_ads.main(["--sweep", "density", *usual]) == 0
+    _, _, rows = report.read_results(tmp_path / "sweep_ads_A_density.csv")
+    values = {row: v[0] for (row, _), v in rows.items()}
+    assert len(values) == 8 and len(set(values.values())) >= 6
+    assert re.search(r"^online: Online GuideBoot .*\d", capsys.readouterr().out, re.M) and (tmp_path / "sweep_ads_A_density.svg").exists()
+
+
+def test_verdicts_worked_by_hand():
+    """Reproduced: the interval is above 0. Not reproduced: the mean is not even on the right side. Between them: partly."""
+    text = report.claims("S", [("a", (2.0, 1.9)), ("b", (2.0, 2.1)), ("c", (-0.1, 5.0)), ("d", (-3.0, 1.0)), ("e", (1.0, math.nan))])
+    verdicts = {line[0]: line for line in text.splitlines() if line[1:2] == " "}
+    assert verdicts["a"].endswith(" reproduced") and "not" not in verdicts["a"] and verdicts["b"].endswith("partly: the interval includes 0")
+    assert verdicts["c"].endswith("not reproduced") and verdicts["d"].endswith("not reproduced") and verdicts["e"].split() == ["e", "+1.0"]
+
+
+def test_claims_are_signed_so_that_above_zero_supports_the_paper(capsys, tmp_path):
+    """Regret: the better method has less. Reward: it has more."""
+    assert all(text.startswith(f"{better} is better than {worse}") for text, worse, better in run_synthetic.CLAIMS)
+    for text, better, worse in run_ads.CLAIMS:
+        assert text.startswith(better.split(": ")[1]) and f"is better than {worse.split(': ')[1]} " in text
+    row = np.array([5.0, 0.5])
+    run_synthetic.show(dict(run_synthetic.DEFAULTS, steps=1, task="synthetic"), tmp_path / "x.csv",
+                       {"OBB": {0: 3 * row, 1: 3.1 * row}, "Online GuideBoot": {0: row, 1: 1.1 * row}})
+    assert re.search(r"Online GuideBoot is better than OBB +\+10.0 \+- 0.0 +reproduced", capsys.readouterr().out)
+    for argv in (["--tune", "--sweep", "alpha"], ["--tune", "--arms"]):
+        with pytest.raises(SystemExit):
+            run_synthetic.main([*argv, "--out", str(tmp_path)])
+        assert capsys.readouterr().err.count("\n") == 1
 
 
 # ---------------------------------------------------------------- report.py
@@ -260,9 +368,9 @@ def test_leaving_the_pool_ends_its_processes():
     assert len(processes) == 2 and not any(process.is_alive() for process in processes)
 
 
-def test_fingerprint_ignores_comments_and_notices_code(tmp_path):
+def test_fingerprint_ignores_comments_and_docstrings_and_notices_code(tmp_path):
     prints = []
-    for i, text in enumerate(("x = 1\n", "x = 1  # one\n\n", "x = 2\n")):
+    for i, text in enumerate(("def f():\n    x = 1\n", 'def f():\n    "Doc."\n    x = 1  # one\n\n', "def f():\n    x = 2\n")):
         (tmp_path / f"{i}.py").write_text(text)
         prints.append(report.fingerprint(tmp_path / f"{i}.py"))
     assert prints[0] == prints[1] != prints[2]

@@ -298,7 +298,7 @@ def test_bayesian_and_arm_methods_survive_rewards_that_are_all_equal(r):
     for agent in (baselines.TSBLR(2, 8, np.random.default_rng(0)), baselines.GLMUCB(2, 8, np.random.default_rng(0))):
         gb.online(agent, Constant(4, r), 200, 1)
         assert np.isfinite(agent.mode).all() and (agent.mode[8] > 0) == (r == 1)
-    for draw in (gb.guided_mean, baselines.thompson_mean, baselines.bootstrap_mean):
+    for draw in (gb.guided_mean, gb.thompson_mean, gb.bootstrap_mean):
         agent = gb.Arms(3, draw, np.random.default_rng(0))
         gb.online(agent, envs.BernoulliArms(0, y=[float(r)] * 3), 50, 1)
         assert agent.n.sum() == 50 and agent.s.sum() == 50 * r
