@@ -1,0 +1,188 @@
+"""The checks of the exercises: `python -m pytest tests/exercises`. Every failure says what to look at next."""
+import warnings
+
+import numpy as np
+
+import guideboot
+
+
+def test_01_predict():
+    import ex01_predict as mine
+    boot = [guideboot.bootstrap_distribution(s, 50) for s in (1, 0)]
+    guided = [guideboot.guided_distribution(s, 50, 1) for s in (1, 0)]
+    for name, exact, hint in (
+            ("BOOTSTRAP_SAYS_A_IS_0", boot[0][1][0], "each of the 50 draws misses the one click with probability 0.98"),
+            ("BOOTSTRAP_SHOWS_B", guideboot.chance_to_win(boot[1], boot[0]), "Ad_B's estimate is always 0: it can only tie, and then there is the coin"),
+            ("GUIDEBOOT_SHOWS_B", guideboot.chance_to_win(guided[1], guided[0]), "about one fake click and one fake non-click join each resample; run `python guideboot.py`"),
+            ("GUIDED_MEAN_B", guideboot.moments(*guided[1])[0] / guideboot.beta_moments(0, 50, 1)[0], "Section 3.4 says that it is near 1; how near?")):
+        value = getattr(mine, name)
+        assert value is not None, f"write a number for {name} first, before you run anything"
+        assert abs(value - exact) < 0.015, f"{name} is not {value}: {hint}"
+
+
+def test_02_moments():
+    import ex02_moments as mine
+    for s, n, alpha in ((1, 50, 1.0), (0, 50, 1.0), (3, 20, 0.5), (7, 7, 2.0)):
+        a, b = alpha + s, alpha + n - s
+        x = (np.arange(200_000) + 0.5) / 200_000                       # by numbers, not by formula: no answer to copy here
+        p = np.exp((a - 1) * np.log(x) + (b - 1) * np.log1p(-x))
+        mean = x @ p / p.sum()
+        got = mine.beta(s, n, alpha)
+        assert abs(got[0] - mean) < 1e-5, f"mean of Beta for s={s}, n={n}, alpha={alpha} is {mean:.5f}, not {got[0]:.5f}: is the prior in both numbers?"
+        variance = (x - mean) ** 2 @ p / p.sum()
+        assert abs(got[1] / variance - 1) < 1e-3, f"variance of Beta({a}, {b}) is {variance:.6f}, not {got[1]:.6f}: a b / ((a + b)^2 (a + b + 1))"
+        mean, variance = guideboot.moments(*guideboot.bootstrap_distribution(s, n))
+        got = mine.bootstrap(s, n)
+        assert abs(got[0] - mean) < 1e-9, f"mean of the bootstrap for s={s}, n={n} is {mean:.5f}, not {got[0]:.5f}: no prior here"
+        assert abs(got[1] - variance) < 1e-9, f"variance of the bootstrap for s={s}, n={n} is {variance:.6f}, not {got[1]:.6f}: Var(Bi / n) = n p (1 - p) / n^2"
+    for s, n, alpha in ((1, 50, 1), (0, 4, 2)):
+        mean, variance = guideboot.moments(*guideboot.bootstrap_distribution(s + alpha, n + 2 * alpha))
+        got = mine.fakes_before(s, n, alpha)
+        assert abs(got[0] - mean) < 1e-9 and abs(got[1] - variance) < 1e-9, (
+            f"fakes before resampling, s={s}, n={n}, alpha={alpha}: mean {mean:.5f}, variance {variance:.6f}, not {got}: now s + alpha of n + 2 alpha are clicks")
+
+
+def test_03_fused():
+    import ex03_fused as mine
+    from nn import log_loss
+    rng = np.random.default_rng(0)
+    z, (r, F1, F0) = 2 * rng.standard_normal((3, 7)), rng.integers(0, 2, (3, 3, 7))
+    total = lambda z: log_loss(z, 1, r) + F1 * log_loss(z, 1, 1) + F0 * log_loss(z, 1, 0)
+    wanted = (total(z + 1e-5) - total(z - 1e-5)) / 2e-5
+    got = mine.gradient(z, r, F1, F0)
+    plain = (F1 == 0) & (F0 == 0)
+    assert np.shape(got) == z.shape and np.allclose(got[plain], wanted[plain], atol=1e-6), "without fakes it must be sigmoid(z) - r"
+    assert np.allclose(got, wanted, atol=1e-6), "with fakes it is not yet the sum: is each fake's own label in it, and is it the sum, not the mean?"
+
+
+def test_04_harmonic():
+    import ex04_harmonic as mine
+    rng = np.random.default_rng(0)
+    shown = np.column_stack([rng.integers(0, 3, 40), 3 + rng.integers(0, 2, 40)])
+    count = np.array([(shown == i).sum() for i in range(7)])
+    density = mine.Harmonic(7)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        density.update(shown[:39])
+        density.update(shown[39])
+        assert np.array_equal(density.count, count), "the counts are wrong: an id may be many times in one buffer, and a single row (J,) is an update too"
+        X = np.array([[[0, 3], [1, 4]], [[2, 4], [5, 3]]])              # id 5 was never seen
+        got = np.asarray(density(X))
+        assert got.shape == (2, 2), f"a stack of rows (2, 2, J) gives rho (2, 2), not {got.shape}: sum over the last axis"
+        assert not np.isnan(got).any() and got[1, 1] == 0, f"an id never seen makes rho 0, not {got[1, 1]}"
+        wanted = [1 / (1 / count[i] + 1 / count[j]) for i, j in ((0, 3), (1, 4), (2, 4))]
+        assert np.allclose(got.ravel()[:3], wanted), "rho is 1 / sum of 1 / Count: Eq. 7 is not scaled by J"
+
+
+class Recorder:
+    """Agent, bag and density in one: writes down what the learning phase does."""
+
+    def __init__(self, K, alpha):
+        self.K, self.alpha, self.rng, self.said, self.batches = K, alpha, np.random.default_rng(3), [], []
+        self.bag = self.density = self
+
+    def __call__(self, X):
+        self.said.append("rho")
+        return np.full(np.shape(X)[:-1], 4.0)
+
+    def update(self, X, w=None, y=None):
+        self.said.append("count" if w is None else "train")
+        self.batches += [] if w is None else [(np.array(X), np.array(w), np.array(y))]
+
+    def publish(self):
+        self.said.append("publish")
+
+
+def test_05_learning():
+    import ex05_learning as mine
+    K, c, n = 3, 24, 4
+    X, r = np.column_stack([np.arange(c), 100 + np.arange(c)]), np.arange(c) % 2
+    for alpha in (1.0, 4.0):
+        agent = Recorder(K, alpha)
+        mine.learn(agent, X.copy(), r.copy(), n)
+        assert agent.said[0] == "count" and agent.said.count("count") == 1, "line 12: the density is updated with the buffer, once and before all else"
+        assert agent.said[-1] == "publish" and agent.said.count("publish") == 1, "line 23 and Section 4.2: the models are pushed once, when learning is complete"
+        assert len(agent.batches) == n, f"n = {n} mini-batches, so {n} calls of bag.update, not {len(agent.batches)}"
+        assert all(x.shape == (K, c // n, 2) and w.shape == y.shape == (K, c // n) for x, w, y in agent.batches), "bag.update takes (K, B, J), (K, B), (K, B)"
+        ids, w, y = (np.concatenate([batch[i] for batch in agent.batches], axis=1) for i in range(3))
+        ids, w, y = ids[..., 0], w, y
+        assert all(np.array_equal(np.sort(row), np.arange(c)) for row in ids), "every model sees every record of the buffer exactly once"
+        assert not any(np.array_equal(row, np.arange(c)) for row in ids), "line 14: the buffer is not shuffled"
+        assert not np.array_equal(ids[0], ids[1]) and not np.array_equal(ids[1], ids[2]), "line 14 is inside the loop over k: every model has an order of its own"
+        plain, clicks = w == 1, r[ids]
+        assert (y[plain] == clicks[plain]).all(), "a record's reward must stay with its row when the buffer is shuffled"
+        if alpha == 4.0:
+            assert (w == 3).all() and (y == clicks + 1).all(), "with g = 1 both fakes join every record: weight 3, clicks r + 1 (fake_samples does it)"
+        else:
+            assert 0.2 < w.mean() - 1 < 0.8, f"g is min(alpha / rho, 1) = 1/4 here, so 0.5 fakes per record on average, not {w.mean() - 1:.2f}"
+            assert not np.array_equal(w[0][np.argsort(ids[0])], w[1][np.argsort(ids[1])]), "every model draws fakes of its own"
+
+
+def test_06_ties():
+    import ex06_ties as mine
+    rng = np.random.default_rng(0)
+    assert [mine.first_largest(np.array(s), rng) for s in ([0.0, 0.0], [1.0, 3.0, 3.0], [2.0, 1.0])] == [0, 1, 0], "the first of the largest scores, as an int"
+    assert mine.BY_INDEX_IS in ("better", "worse", "the same"), 'predict: BY_INDEX_IS = "better", "worse" or "the same"'
+    at_random, by_index = mine.regret(guideboot.argmax), mine.regret(mine.first_largest)
+    truth = "worse" if by_index > 1.1 * at_random else "better" if at_random > 1.1 * by_index else "the same"
+    assert mine.BY_INDEX_IS == truth, f"measured: {at_random:.1f} at random, {by_index:.1f} by index; which arms are pulled while all estimates are 0?"
+
+
+def test_07_prior():
+    import ex07_prior as mine
+    numbers = mine.CLICKS_A, mine.IMPRESSIONS_A, mine.CLICKS_B, mine.IMPRESSIONS_B
+    assert all(isinstance(number, int) for number in numbers), "four whole numbers, please"
+    sA, nA, sB, nB = numbers
+    assert 0 <= sA <= nA and 0 <= sB <= nB and 1 <= nA <= 300 and 1 <= nB <= 300, "0 <= clicks <= impressions, and 1 to 300 impressions"
+    boot = guideboot.chance_to_win(guideboot.bootstrap_distribution(sB, nB), guideboot.bootstrap_distribution(sA, nA))
+    guided = guideboot.chance_to_win(guideboot.guided_distribution(sB, nB, 1), guideboot.guided_distribution(sA, nA, 1))
+    assert boot < 0.001, f"the bootstrap still shows Ad_B with probability {boot:.4f}: when can an estimate of 0 win, and when can Ad_A's be 0 too?"
+    assert guided > 0.5, f"GuideBoot shows Ad_B with probability {guided:.4f}: the fewer the impressions, the larger g = alpha / n"
+
+
+def test_08_density():
+    import ex08_density as mine
+    gap = mine.regret(mine.MyDensity) - mine.regret(mine.Harmonic)
+    assert gap.mean() < 0, f"yours has {gap.mean():.1f} more regret than Eq. 7 ({(gap < 0).sum()} of {len(gap)} seeds better): more fakes or fewer? early or late?"
+
+
+def test_09_environment():
+    import ex09_environment as mine
+    from envs import Scored
+    from nn import LogisticBag
+    env = mine.MyEnvironment(np.random.default_rng(0))
+    assert env.fields >= 2, "an input needs at least two fields"
+    gaps, hits, hoped = [], 0.0, 0.0
+    for _ in range(2000):
+        X = guideboot.observe(env)                                     # says itself what is wrong with the ids
+        assert len(X) >= 3, "a request needs at least three candidates"
+        y = np.asarray(env._expected(), float)
+        assert y.shape == (len(X),) and (y >= 0).all() and (y <= 1).all(), "_expected() is one probability per candidate"
+        a = int(np.argmax(y))
+        gaps.append(y[a] - y.mean())
+        hits, hoped = hits + guideboot.reward(env, a), hoped + y[a]
+    assert abs(hits - hoped) < 4 * max(1.0, hoped ** 0.5), f"pull() gave {hits:.0f} rewards where _expected() promises {hoped:.0f}"
+    assert np.mean(gaps) > 0.05, f"the best candidate is only {np.mean(gaps):.3f} above the average one: nothing to learn"
+    env = Scored(mine.MyEnvironment(np.random.default_rng(1)), 3000)
+    bag = LogisticBag(env.features, [np.random.default_rng([2, k]) for k in range(5)], learning_rate=0.01)
+    guideboot.replay(guideboot.GuideBoot(bag, np.random.default_rng(3), guideboot.Harmonic(env.features)), env, 3000, b=32)
+    early, late = env.regret[:300].mean(), env.regret[-1000:].mean()
+    assert late < 0.7 * np.mean(gaps), f"GuideBoot's regret at the end, {late:.3f} a step, is not clearly below random choice's, {np.mean(gaps):.3f} (at first {early:.3f}): do the ids say what the reward depends on?"
+
+
+def test_10_forgetting():
+    import ex10_forgetting as mine
+    history = mine.Recent(1, 5)
+    for i in range(1200):
+        history.append([i % 5], i % 2)
+        history.X[history.size - 1] = i // 5 % 250
+    X, r = history.resample((2, 4000), np.random.default_rng(0))
+    assert X.shape == (2, 4000, 1) and r.shape == (2, 4000), "resample returns rows (K, b, J) and rewards (K, b)"
+    newest = set(range(700 // 5, 1200 // 5))
+    assert set(np.unique(X)) <= newest, "a row older than the newest 500 was drawn"
+    assert set(np.unique(X)) == newest, "each of the newest 500 rows must be able to come up, the oldest and the newest too"
+    few = mine.Recent(1, 5)
+    few.append([4], 1)
+    assert (few.resample((1, 9), np.random.default_rng(0))[0] == 4).all(), "with fewer than 500 stored rows, all of them take part"
+    turned, kept = mine.regret(guideboot.History, 1500), mine.regret(mine.Recent, 1500)
+    assert kept < 0.7 * turned, f"after the turn, forgetting should pay: {kept:.0f} against {turned:.0f}"
