@@ -460,6 +460,7 @@ def figure(path, alpha=1):
                                                         ("Bootstrap (Eq. 3)", x, cdf(boot, x)), ("GuideBoot", x, cdf(guided, x))]))
             rows = [(m / mean, (v / variance) ** 0.5, cdf(d, 0.0)) for d in (boot, guided) for m, v in [moments(*d)]]
             print(f"{ad}, {s:2} of {n:3}   " + "".join(f"    {b:9.3f} {g:9.3f}" for b, g in zip(*rows)))
+    path.parent.mkdir(parents=True, exist_ok=True)
     panel_chart(path, "How likely is an estimated CTR of at most x?", "x: estimated CTR", panels, columns=3)
     print(f"\nThe figure is {path}")
 
@@ -467,7 +468,7 @@ def figure(path, alpha=1):
 def main():
     p = argparse.ArgumentParser(description="The example of Ad_A and Ad_B (Section 3.2), worked exactly.")
     p.add_argument("--arms", action="store_true", help="the multi-armed comparison instead, some seconds")
-    p.add_argument("--figure", nargs="?", const="posteriors.svg", metavar="FILE", help="draw the three posteriors instead (default %(const)s)")
+    p.add_argument("--figure", nargs="?", const="out/posteriors.svg", metavar="FILE", help="draw the three posteriors instead (default %(const)s)")
     args = p.parse_args()
     if args.figure:
         figure(Path(args.figure))

@@ -395,7 +395,7 @@ def claims(where, differences, form="+.1f"):
         return "" if not math.isfinite(half) else "reproduced" if mean > half else "not reproduced" if mean <= 0 else "partly: the interval includes 0"
     lines = [[text, plus_minus(mean, half, form), verdict(mean, half)] for text, (mean, half) in differences]
     return f"\nClaims of {where}: difference on the same seeds, mean +- half-width of the 95 % interval\n\n" + text_table(
-        ["Claim", "by", "verdict"], lines) if lines else ""
+        ["Claim", "by", "verdict"], lines)
 
 
 def call(main):

@@ -272,8 +272,8 @@ def show(task, title, path, rows):
             print(report.text_table(["Method", "reward", "std"] + (["paper's reward", "std"] if table else []) + ["runs"], lines))
         if table and dots:
             panels.append((heading, dots))
-    found = [(text, report.paired(rows[a], rows[b])) for text, a, b in CLAIMS if rows.get(a) and rows.get(b)]
-    print(report.claims("Section 5.2", found, "+.5f"))
+    if all(rows.get(a) and rows.get(b) for _, a, b in CLAIMS):
+        print(report.claims("Section 5.2", [(text, report.paired(rows[a], rows[b])) for text, a, b in CLAIMS], "+.5f"))
     print("\nBest ranking shows the candidate that is liked best on average over contexts, Oracle the best for this context;\n"
           "both know the user model and its drift, which no agent does.")
     if panels:

@@ -32,7 +32,20 @@ TESTS = {      # the tests that are about a module, the quick ones first
     "envs": ["test_envs", "test_ads", "test_guideboot"],
 }
 SKIP = ("command", "resume", "kill", "interrupt", "handed", "alone")          # tests that start processes of their own see no mutant
-EQUIVALENT = {}
+EQUIVALENT = {
+    "guideboot": {
+        "rng.random((2,) + g.shape) <= g": "a uniform number equals g with probability 0",
+        "1024  ->  1025": "how much memory a history begins with",
+    },
+    "nn": {
+        "1e-30  ->  2e-30": "any tiny number does",
+        "in  self.rows = np.empty((2, 0, H)": "memory that the first request replaces",
+        "len(X) >= self.rows.shape[1]": "memory is made anew once more than it need be",
+        "0  ->  1      in  self.rows = np.empty((2, len(X), W2.shape[0])": "W2 is square",
+        "1  ->  2      in  a, c1 =": "a negative size in reshape means what is left, -2 like -1",
+        "1  ->  2      in  e = self.published_E": "the same",
+    },
+}
 SWAP = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.Pow: ast.Mult, ast.FloorDiv: ast.Mult, ast.Mod: ast.FloorDiv,
         ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.In: ast.NotIn,
         ast.And: ast.Or, ast.Or: ast.And, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd}

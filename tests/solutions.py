@@ -60,7 +60,7 @@ CLICKS_B, IMPRESSIONS_B = 0, 1        # one unlucky impression is enough: the es
     "ex08_density": """
 class MyDensity(Harmonic):
     def __call__(self, X):
-        return 0.6 * super().__call__(X)
+        return X.shape[-1] * super().__call__(X)      # the true harmonic mean: Eq. 7 counts an input as J times rarer
 """,
     "ex09_environment": """
 class MyEnvironment:
@@ -142,8 +142,8 @@ WRONG = {                              # what it gets wrong -> the answer
         "no such data": "CLICKS_A, IMPRESSIONS_A, CLICKS_B, IMPRESSIONS_B = 60, 50, 0, 1",
     },
     "ex08_density": {
-        "no guidance, a fake for every sample": "class MyDensity(Harmonic):\n    def __call__(self, X):\n        return 0 * super().__call__(X)",
-        "Eq. 7 itself": "class MyDensity(Harmonic):\n    pass",
+        "fakes for every sample, for ever": "SEEDS = SEEDS[:3]\nclass MyDensity(Harmonic):\n    def __call__(self, X):\n        return 0 * super().__call__(X)",
+        "Eq. 7 itself": "SEEDS = SEEDS[:3]\nclass MyDensity(Harmonic):\n    pass",
     },
     "ex09_environment": {
         "rewards are not 0 or 1": KIOSK.replace("int(self.rng.random() < self._expected()[a])", "self._expected()[a]"),

@@ -292,7 +292,7 @@ def test_claims_are_signed_so_that_above_zero_supports_the_paper(capsys, tmp_pat
         assert text.startswith(better.split(": ")[1]) and f"is better than {worse.split(': ')[1]} " in text
     row = np.array([5.0, 0.5])
     run_synthetic.show(dict(run_synthetic.DEFAULTS, steps=1, task="synthetic"), tmp_path / "x.csv",
-                       {"OBB": {0: 3 * row, 1: 3.1 * row}, "Online GuideBoot": {0: row, 1: 1.1 * row}})
+                       {m: {0: (1 + 2 * (m == "OBB")) * row, 1: (1.1 + 2 * (m == "OBB")) * row} for m in run_synthetic.METHODS})
     assert re.search(r"Online GuideBoot is better than OBB +\+10.0 \+- 0.0 +reproduced", capsys.readouterr().out)
     for argv in (["--tune", "--sweep", "alpha"], ["--tune", "--arms"]):
         with pytest.raises(SystemExit):

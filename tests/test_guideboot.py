@@ -459,3 +459,15 @@ def test_each_loop_fits_on_one_screen():
     for name in ("replay", "online", "serve", "learn"):
         body = re.search(rf"^def {name}\(.*?(?=^\S)", source, re.M | re.S).group()
         assert body.count("\n") < 40
+
+
+def test_the_papers_defaults_and_the_smallest_type_of_an_id():
+    """Section 5.1 has alpha = 1; Algorithm 3 without n makes one batch of the buffer; 256 ids, 0 to 255, fit one byte, 257 do not."""
+    agent = gb.GuideBoot(bag(), np.random.default_rng(0), gb.Harmonic(8))
+    assert agent.alpha == 1.0
+    batches = []
+    agent.bag.update = lambda X, w, y: batches.append(X.shape)
+    env = envs.BernoulliArms(0, y=[0.5] * 8)
+    gb.online(agent, env, 6, 6)
+    assert batches == [(3, 6, 1)]
+    assert gb.History(2, 256).X.dtype == np.uint8 and gb.History(2, 257).X.dtype == np.uint16

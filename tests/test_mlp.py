@@ -179,17 +179,17 @@ def request(context, items):
 @pytest.mark.parametrize("dtype, tolerance", [(np.float64, 1e-12), (np.float32, 2e-6)])
 def test_fast_serving_equals_the_plain_forward_pass_also_right_after_learning(dtype, tolerance):
     """A stale table of projected items is the bug to fear: compare before learning, during and after publishing."""
-    model, rng = bag(dtype=dtype, items=ITEMS, hidden=128), np.random.default_rng(1)
+    model, rng = bag(K=3, dtype=dtype, items=ITEMS, hidden=128), np.random.default_rng(1)
     r = request([2], [4, 0, 3])
     old = model.scores(1, r)
     for phase in range(3):
         fast, plain = model.scores(1, r), model.scores(1, np.asarray(r))
-        E = model.E.reshape(2, 9, -1)[1]
+        E = model.E.reshape(3, 9, -1)[1]
         exact = [plain_logit(E, model.p, 1, x) for x in np.asarray(r)]
         np.testing.assert_allclose(fast, exact, atol=tolerance)
         np.testing.assert_allclose(plain, exact, atol=tolerance)
         for _ in range(5):
-            model.update(*batch(rng, 2, 6))
+            model.update(*batch(rng, 3, 6))
         np.testing.assert_allclose(model.scores(1, r), fast, atol=0)              # not before it is published
         model.publish()
     assert abs(model.scores(1, r) - old).max() > 1e-3
@@ -346,3 +346,13 @@ def test_mc_dropout_draws_one_scaled_mask_per_decision():
     masks = np.array(bag.masks)                                                    # (400, 50)
     assert set(np.unique(masks)) == {0.0, 1.25} and abs((masks == 0).mean() - 0.2) < 5 * (0.16 / 20_000) ** 0.5
     assert len(np.unique(masks, axis=0)) > 390
+
+
+def test_the_defaults_are_the_papers_network_and_adams_usual_step():
+    """Section 5.2: an 8-vector per id, two layers of 128; 25 fields make a first layer of 200 by 128."""
+    model = nn.MLPBag(25, 40, [np.random.default_rng(0)])
+    assert model.E.shape == (40, 8) and model.p["W1"].shape == (1, 200, 128) and model.p["W2"].shape == (1, 128, 128) and model.p["w3"].shape == (1, 128)
+    assert model.E.dtype == model.dense.dtype == np.float32 and model.dropout == 0
+    assert model.dense_optimizer.learning_rate == model.row_optimizer.learning_rate == 0.001
+    logistic = nn.LogisticBag(2000, [np.random.default_rng(0)])
+    assert logistic.optimizer.learning_rate == 0.01 and abs(logistic.theta.std() - 0.1) < 0.01        # 4 standard errors are 0.0063

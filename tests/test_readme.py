@@ -1,6 +1,10 @@
 """The README agrees with the code and with the committed results."""
 import importlib
 import re
+import shlex
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +50,28 @@ def test_the_inline_script_metadata_names_numpy_alone():
     for name in ("run_synthetic.py", "run_ads.py"):
         head = (ROOT / name).read_text().split("# ///\n")[0]
         assert head.startswith("# /// script\n") and 'requires-python = ">=3.10"' in head and 'dependencies = ["numpy>=1.24"]' in head
+
+
+COMMANDS = re.findall(r"^    \$ (.*)\n((?:    .*\n|\n(?=    [^$]))*)", README, re.M)
+
+
+@pytest.mark.parametrize("command, output", COMMANDS, ids=[" ".join(command.split()[1:4]) for command, _ in COMMANDS])
+def test_every_command_of_the_reading_path_prints_what_the_readme_shows(command, output, tmp_path):
+    """In a copy of the modules. Times may differ, and the number of workers; under another NumPy than the results' own so may digits of runs."""
+    for module in MODULES:
+        shutil.copy(ROOT / f"{module}.py", tmp_path)
+    done = subprocess.run([sys.executable, *shlex.split(command)[1:]], cwd=tmp_path, capture_output=True, text=True)
+    assert command.startswith("python ") and done.returncode == 0, done.stderr
+
+    def comparable(text):
+        text = re.sub(r"^ *\d+ (s|min)\. ", "", re.sub(r"\d+ workers", "", text), flags=re.M)
+        same = report.read_results(ROOT / "results" / "synthetic.csv")[0]["numpy"] == np.__version__
+        return [line.strip() for line in (text if same or "run_" not in command else re.sub(r"[-+]?\d+\.\d+", "", text)).split("\n")]
+    assert comparable(done.stdout.rstrip()) == comparable(output.rstrip())
+
+
+def test_the_reading_path_has_its_commands():
+    assert len(COMMANDS) == 8 and sum("guideboot.py" in command for command, _ in COMMANDS) == 3
 
 
 def shown(capsys, show, *arguments):
