@@ -180,7 +180,7 @@ class Ads:
     """A stand-in for the simulators Tencent Ads A and B, whose logs are not public. Its world is invented.
 
     At scale 1 it has Table 2's statistics; `scale` shrinks steps, ads, candidates and features together, so that
-    impressions per ad stay the paper's; 5 to 9 candidates are kept, for with three the best gets at most three times
+    impressions per ad stay the paper's; at least 5 to 9 candidates are kept, for with three the best gets at most three times
     the average CTR, and there is little to learn. Over five days ads are launched and retired, the mix of contexts follows the
     hour, and tastes drift. The user model, hidden from agents, gives the logit of a click as
 

@@ -405,7 +405,7 @@ def guided_mean(s, n, rng, alpha=1.0):
 
 def example(alpha=1, n=50):
     """The paper's Section 3.2: after 50 impressions each, Ad_A has 1 click and Ad_B none. Who shows Ad_B?"""
-    ads = dict(A=1, B=0)
+    ads, alpha = dict(A=1, B=0), whole("alpha", alpha)
     boot = {ad: bootstrap_distribution(s, n) for ad, s in ads.items()}
     guided = {ad: guided_distribution(s, n, alpha) for ad, s in ads.items()}
     print(f"Ad_A: 1 click in {n} impressions, Ad_B: 0 clicks in {n}; prior and fakes with alpha = {alpha}.\n"
@@ -428,7 +428,7 @@ def example(alpha=1, n=50):
 
 def arms(runs=20, steps=2000, m=10):
     """The multi-armed comparison: m arms with CTRs uniform in 0 to 0.1, the same in run i for every method."""
-    print(f"{m} arms with CTRs uniform in 0 to 0.1, {steps:,} pulls, {runs} runs: cumulative regret, mean +- standard error\n")
+    print(f"{m} arms with CTRs uniform in 0 to 0.1, {steps:,} pulls, {runs} runs: cumulative regret, mean +- standard error, worst run\n")
     X = np.arange(m)[:, None]                                                  # (m, 1): the candidates are the arms
     for name, draw in (("Bootstrap", bootstrap_mean), ("GuideBoot", guided_mean), ("Thompson (Beta)", thompson_mean)):
         regret = np.zeros(runs)
@@ -440,7 +440,7 @@ def arms(runs=20, steps=2000, m=10):
                 return int(rng.random() < y[a])
             online(Arms(m, draw, rng), SimpleNamespace(fields=1, features=m, observe=lambda: X, pull=pull), steps, c=1)
             regret[i] = (y.max() - y[pulled]).sum()
-        print(f"{name:16}{regret.mean():6.1f} +- {regret.std(ddof=1) / runs ** 0.5:.1f}")
+        print(f"{name:16}{regret.mean():6.1f} +- {regret.std() / max(runs - 1, 1) ** 0.5:4.1f}{regret.max():9.1f}")
 
 
 def figure(path, alpha=1):
@@ -450,7 +450,7 @@ def figure(path, alpha=1):
     except ImportError:
         raise SystemExit("the figure needs report.py beside this file")
     print(f"{'':22}mean / Beta's          std / Beta's           P(estimate is 0)\n{'':18}" + "    Bootstrap GuideBoot" * 3)
-    panels = []
+    panels, alpha = [], whole("alpha", alpha)
     for ad, clicks in ("Ad_A", 1), ("Ad_B", 0):
         for n in (50, 200, 800):
             s = clicks * n // 50

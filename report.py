@@ -352,11 +352,15 @@ def label(method, configuration):
 def tuning_table(score, grid, final, best):
     """Print, for every method, its best configuration by the mean of final[row][seed], and them all as a table to copy.
 
-    A diverged run is as bad as can be. An edge is a best value at an end of what was tried.
+    A diverged run is as bad as can be. An edge is a best value at an end of what was tried. A method of which runs are
+    missing is left out: means over different seeds say nothing.
     """
-    lines, table = [], []
-    for method, configurations in grid.items():
-        means = {i: np.mean(list(final[row].values())) for i, c in enumerate(configurations) if (row := label(method, c)) in final}
+    lines, table, runs = [], [], max(map(len, final.values()))
+    missing = [method for method, cs in grid.items() if any(len(final.get(label(method, c), ())) < runs for c in cs)]
+    if missing:
+        print(f"\nnot yet tuned, runs are missing: {', '.join(missing)}")
+    for method, configurations in ((m, cs) for m, cs in grid.items() if m not in missing):
+        means = {i: np.mean(list(final[label(method, c)].values())) for i, c in enumerate(configurations)}
         worst = -math.inf if best is max else math.inf
         ranked = sorted(means, key=lambda i: worst if math.isnan(means[i]) else means[i], reverse=best is max)
         chosen = configurations[ranked[0]]
@@ -364,13 +368,14 @@ def tuning_table(score, grid, final, best):
         lines.append([method, f"{len(means)}", *(f"{means[ranked[i]]:.4g}" for i in (0, len(ranked) // 2, -1)),
                       ", ".join(f"{name} {value:g}" for name, value in chosen.items()), ", ".join(edges)])
         table.append(f'    "{method}": dict(' + ", ".join(f"{name}={value:g}" for name, value in chosen.items()) + "),")
+    if not lines:
+        return
     print("\n" + text_table(["Method", "tried", f"best {score}", "median", "worst", "best configuration", "at an edge"], lines))
     print("\nTUNED = {\n" + "\n".join(table) + "\n}")
 
 
-def sweep_chart(path, title, name, score, grid, final, style):
+def sweep_chart(path, title, name, values, score, grid, final, style):
     """Print the table of a sweep of one option and draw it: lines over numbers, boxes for words; returns the figure's path."""
-    values = [c[name] for c in max(grid.values(), key=len)]
     cells = {m: [[x for x in final.get(label(m, c), {}).values() if math.isfinite(x)] for c in grid[m]] for m in grid}
     cells = {m: row if len(row) > 1 else row * len(values) for m, row in cells.items()}      # flat for a method that has no such option
     form = ".1f" if max((x for row in cells.values() for cell in row for x in cell), default=0.0) > 1 else ".4f"
@@ -392,7 +397,8 @@ def sweep_chart(path, title, name, score, grid, final, style):
 def claims(where, differences, form="+.1f"):
     """A table of claims: (text, (mean, half-width)) of a paired difference that the claim says is above 0."""
     def verdict(mean, half):
-        return "" if not math.isfinite(half) else "reproduced" if mean > half else "not reproduced" if mean <= 0 else "partly: the interval includes 0"
+        return "" if not math.isfinite(half) else "reproduced" if mean > half else "partly: the interval includes 0" if mean > 0 else (
+            "not reproduced: " + ("the opposite" if mean < -half else "the interval includes 0"))
     lines = [[text, plus_minus(mean, half, form), verdict(mean, half)] for text, (mean, half) in differences]
     return f"\nClaims of {where}: difference on the same seeds, mean +- half-width of the 95 % interval\n\n" + text_table(
         ["Claim", "by", "verdict"], lines)

@@ -124,7 +124,8 @@ CLAIMS = (                  # of Section 5.2: the first has a higher reward than
     *((f"Online GuideBoot is better than {m} (online)", "online: Online GuideBoot", f"online: {m}") for m in PAPER["online"] if m != "Online GuideBoot"),
     *((f"{b} (online) is better than {a} (replay)", f"online: {b}", f"replay: {a}") for a, b in [
         *((m, m) for m in PAPER["replay"] if m in PAPER["online"]), ("GuideBoot", "Online GuideBoot")]),
-    *((f"{m} is better than Deep-UCB1 ({s})", f"{s}: {m}", f"{s}: Deep-UCB1") for s in ("replay", "online") for m in ("e-greedy",)),
+    *((f"{a} is better than {b} ({s})", f"{s}: {a}", f"{s}: {b}") for s in PAPER
+      for a, b in (("Deep-TS-Beta", "Deep-UCB1"), ("e-greedy (decay)", "MC-Dropout"))),
 )
 ORDER = [f"{setting}: {m}" for setting in PAPER for m in PAPER[setting]] + [f"yardstick: {m}" for m in YARDSTICKS]
 
@@ -220,12 +221,16 @@ def main(argv=None):
     o = dict(report.given(args, DEFAULTS, TUNABLE), task=args.task, tuned=not (args.untuned or args.tune))
     here = Path(__file__).parent
     header = dict(options=o, code=report.fingerprint(*(here / f"{m}.py" for m in ("guideboot", "baselines", "envs", "nn", "run_ads"))))
+    learners = [row for row in ORDER if not row.startswith("yardstick")]
     if args.tune:
-        name, grid = f"tune_ads_{args.task}", {row: report.product(GRID[row.split(": ")[1]]) for row in args.rows}
+        name, every = f"tune_ads_{args.task}", {row: report.product(GRID[row.split(": ")[1]]) for row in learners}
     elif args.sweep:
-        name, grid = f"sweep_ads_{args.task}_{args.sweep}", {row: report.sweep_grid(args.sweep, SWEEPS, GRID[row.split(": ")[1]]) for row in args.rows}
+        name = f"sweep_ads_{args.task}_{args.sweep}"
+        every = {row: report.sweep_grid(args.sweep, SWEEPS, GRID[m]) for row in learners if (m := row.split(": ")[1]) in SWEEPS[args.sweep][0]}
     else:
-        name, grid = f"ads_{args.task}", {row: [{}] for row in [*args.rows, *(row for row in ORDER if row.startswith("yardstick"))]}
+        name, every = f"ads_{args.task}", {row: [{}] for row in ORDER}
+    grid = {row: every[row] for row in every if row in args.rows or row.startswith("yardstick")}
+    order = [report.label(row, c) for row in every for c in every[row]]
     ads = Ads(args.task, 0, args.scale, args.world)
     steps, sizes = min(args.steps or ads.steps, ads.steps), learning_sizes({**DEFAULTS, **o})
     print(f"Ads {args.task}, a stand-in for Tencent's simulator {args.task}, which is not public; scale {args.scale:g}: {steps:,} steps,\n"
@@ -233,7 +238,6 @@ def main(argv=None):
           f"c = {sizes[0]}, b = {sizes[1]}, n = {sizes[2]};\n{len(args.rows)} rows, runs per row: {args.runs}, workers: {args.workers}", flush=True)
     seeds, started = range(args.seed, args.seed + args.runs), time.monotonic()
     jobs = [(report.label(row, c), seed, dict(o, row=row, **c)) for seed in seeds for row in grid for c in grid[row]]
-    order = [report.label(row, c) for row in grid for c in grid[row]] if args.tune or args.sweep else ORDER
     results = report.Results(args.out / f"{name}.csv", header, ["reward", "clicks"], order, args.fresh)
     code = report.experiment(results, run, jobs, args.workers)
     rows = {row: {s: results.rows[row, s][0] for s in seeds if (row, s) in results.rows} for row in dict.fromkeys(job[0] for job in jobs)}
@@ -242,7 +246,7 @@ def main(argv=None):
             drawn = report.tuning_table("reward", grid, rows, max)
         elif args.sweep:
             style = {row: i for i, row in enumerate(grid)}
-            drawn = report.sweep_chart(results.path.with_suffix(".svg"), title(o), args.sweep, "average reward (expected CTR of the shown ads)", grid, rows, style)
+            drawn = report.sweep_chart(results.path.with_suffix(".svg"), title(o), args.sweep, SWEEPS[args.sweep][1], "average reward (expected CTR of the shown ads)", grid, rows, style)
         else:
             drawn = show(args.task, title(o), results.path, rows)
         print(f"\n{report.duration(time.monotonic() - started)}. The results are in {results.path}" + (f", the figure is {drawn}" if drawn else ""))

@@ -53,7 +53,17 @@ DEFAULTS = dict(
     arms=10,                # ours   --arms: number of arms, CTRs uniform in 0 to 0.1
 )
 
-TUNED = {}
+TUNED = {                   # found by: python run_synthetic.py --tune --runs 6
+    "GuideBoot": dict(learning_rate=0.005, alpha=3.0),
+    "Online GuideBoot": dict(learning_rate=0.005, alpha=0.3),
+    "GLM-UCB": dict(precision=30.0, ucb_strength=0.1),
+    "TS-BLR": dict(precision=1.389),
+    "Bootstrap": dict(learning_rate=0.00097),
+    "OBB": dict(learning_rate=0.01864),
+    "Giro": dict(learning_rate=0.0005, giro_alpha=0.15),
+    "e-greedy": dict(learning_rate=0.0015, epsilon=0.03),
+    "e-greedy (decay)": dict(learning_rate=0.0005, epsilon=0.1),
+}
 RATES = (0.0005, 0.0015, 0.005, 0.015, 0.05)
 # What --tune tries, 15 configurations for every method: five learning rates (of models without one: prior precisions)
 # times three values of its exploration strength, or 15 of the one if it has no other.
@@ -192,17 +202,18 @@ def main(argv=None):
     here = Path(__file__).parent
     header = dict(options=o, code=report.fingerprint(*(here / f"{m}.py" for m in ("guideboot", "baselines", "envs", "nn", "run_synthetic"))))
     if args.tune:
-        name, grid = "tune_synthetic", {m: report.product(GRID[m]) for m in args.methods}
+        name, every = "tune_synthetic", {m: report.product(GRID[m]) for m in GRID}
     elif args.sweep:
-        name, grid = f"sweep_{args.sweep}", {m: report.sweep_grid(args.sweep, SWEEPS, GRID[m]) for m in args.methods}
+        name = f"sweep_{args.sweep}" + (f"_{args.steps}" if args.steps != DEFAULTS["steps"] else "")
+        every = {m: report.sweep_grid(args.sweep, SWEEPS, GRID[m]) for m in SWEEPS[args.sweep][0]}
     else:
-        name, grid = task, {m: [{}] for m in args.methods}
+        name, every = task, {m: [{}] for m in (ARMS if args.arms_task else METHODS)}
+    grid, order = {m: every[m] for m in args.methods}, [report.label(m, c) for m in every for c in every[m]]
     seeds = range(args.seed + 1000 * args.tune, args.seed + 1000 * args.tune + args.runs)     # none to tune is one to report
     print(f"{name}: {len(grid)} methods, {args.runs} runs of {args.steps:,} steps, {args.workers} workers"
           + (" (the paper's Figure 3: 50 runs, the number of steps is not given)" if name == "synthetic" else ""), flush=True)
     started = time.monotonic()
     jobs = [(report.label(m, c), seed, dict(o, method=m, **c)) for seed in seeds for m in grid for c in grid[m]]
-    order = [report.label(m, c) for m in grid for c in grid[m]] if args.tune or args.sweep else list(ARMS if args.arms_task else METHODS)
     results = report.Results(args.out / f"{name}.csv", header, [*(f"regret@{t}" for t in checkpoints(args.steps)), "reward"], order, args.fresh)
     code = report.experiment(results, run, jobs, args.workers)
     rows = {row: by_seed for row in dict.fromkeys(job[0] for job in jobs)
@@ -218,7 +229,7 @@ def show_grid(args, path, grid, rows):
     final = {row: {s: v[-2] for s, v in by_seed.items()} for row, by_seed in rows.items()}
     if args.tune:
         return report.tuning_table("regret", grid, final, min)
-    return report.sweep_chart(path.with_suffix(".svg"), "Synthetic task", args.sweep, f"cumulative regret after {args.steps:,} steps", grid, final, STYLE)
+    return report.sweep_chart(path.with_suffix(".svg"), "Synthetic task", args.sweep, SWEEPS[args.sweep][1], f"cumulative regret after {args.steps:,} steps", grid, final, STYLE)
 
 
 def show(o, path, rows):

@@ -39,11 +39,14 @@ EQUIVALENT = {
     },
     "nn": {
         "1e-30  ->  2e-30": "any tiny number does",
-        "in  self.rows = np.empty((2, 0, H)": "memory that the first request replaces",
+        "2  ->  3      in  self.rows = np.empty((2, 0, H)": "memory that the first request replaces",
+        "0  ->  1      in  self.rows = np.empty((2, 0, H)": "the same",
         "len(X) >= self.rows.shape[1]": "memory is made anew once more than it need be",
         "0  ->  1      in  self.rows = np.empty((2, len(X), W2.shape[0])": "W2 is square",
         "1  ->  2      in  a, c1 =": "a negative size in reshape means what is left, -2 like -1",
         "1  ->  2      in  e = self.published_E": "the same",
+        "1  ->  2      in  e = self.E.take": "the same",
+        "1  ->  2      in  d0 = np.matmul": "the same",
     },
 }
 SWAP = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.Pow: ast.Mult, ast.FloorDiv: ast.Mult, ast.Mod: ast.FloorDiv,

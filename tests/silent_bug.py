@@ -5,7 +5,8 @@
   python tests/silent_bug.py 3 run_synthetic.py --runs 2   a script; do table and figure look as they should?
   python tests/silent_bug.py 0 run_synthetic.py --runs 2   number 0 has no bug, to compare with
 
-Nothing crashes: each bug is one that people make and that a plot does not shout about. When you know what is wrong, find the
+A script writes into out/bug3, so that results with and without the bug lie side by side. Some bugs are in the methods of
+run_synthetic.py, some in the network of run_ads.py, some in both. Nothing crashes: each bug is one that people make and that a plot does not shout about. When you know what is wrong, find the
 line in the code that you would have got wrong, and read the test that guards it. The bugs are written into a copy of the
 project that is thrown away afterwards; the files you see have none. (They are at the end of this file. Do not look.)
 """
@@ -39,13 +40,15 @@ def main():
         copy_with_bug(int(words[0]), folder)
         if words[1] == "pytest":
             return subprocess.call([sys.executable, "-m", "pytest", "-q", "--tb=line", *words[2:]], cwd=folder)
-        return subprocess.call([sys.executable, str(Path(folder) / words[1]), *words[2:]])
+        out = ["--out", f"out/bug{words[0]}"] if words[1].startswith("run_") and "--out" not in words else []
+        return subprocess.call([sys.executable, str(Path(folder) / words[1]), *words[2:], *out])
 
 
 BUGS = [       # each a list of (file, right, wrong)
     [("nn.py", "    return ids[first], np.add.reduceat(values.take(order, axis=0), first, axis=0)",
       "    return ids[first], values.take(order[first], axis=0)")],
-    [("nn.py", "        if mask is not None:\n            d2 *= mask\n", "")],
+    [("nn.py", "        if mask is not None:\n            d2 *= mask\n", ""),
+     ("nn.py", "        if mask is not None:\n            h2 *= mask\n        z = np.matmul(h2, self", "        z = np.matmul(h2 if mask is None else h2 * mask, self")],
     [("guideboot.py", "        agent.update_density(x)                                                # Alg1:10\n", ""),
      ("guideboot.py", "            bag.publish()                                                      # Alg1:23\n",
       "            bag.publish()                                                      # Alg1:23\n        agent.update_density(x)\n"),

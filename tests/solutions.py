@@ -4,10 +4,10 @@ An answer is what replaces the blanks: it is run after the student's file, in th
 """
 RIGHT = {
     "ex01_predict": """
-BOOTSTRAP_SAYS_A_IS_0 = 0.36          # 0.98 ** 50
-BOOTSTRAP_SHOWS_B = 0.18              # half of it: Ad_B's estimate is always 0, and a tie is decided by a coin
-GUIDEBOOT_SHOWS_B = 0.26
-GUIDED_MEAN_B = 0.98
+BOOTSTRAP_SAYS_A_IS_0 = 0.13          # 0.95 ** 40
+BOOTSTRAP_SHOWS_B = 0.06              # half of it: Ad_B's estimate is always 0, and a tie is decided by a coin
+GUIDEBOOT_SHOWS_B = "more often"
+GUIDED_MEAN_B = "below"               # by Jensen's inequality
 """,
     "ex02_moments": """
 def beta(s, n, alpha):
@@ -64,18 +64,18 @@ class MyDensity(Harmonic):
 """,
     "ex09_environment": """
 class MyEnvironment:
-    '''A kiosk puts one of four papers in front; whether it sells depends on the paper and on the weather.'''
-    fields, features = 2, 4 + 3       # papers 0-3, weather 4-6
+    '''A kiosk puts one of four papers in front; whether it sells depends on the paper and on its headline of the day.'''
+    fields, features = 2, 4 + 3       # papers 0-3, kinds of headline 4-6
 
     def __init__(self, rng):
         self.rng = rng
 
     def observe(self):
-        self.X = np.column_stack([np.arange(4), np.full(4, 4 + self.rng.integers(0, 3))])
+        self.X = np.column_stack([np.arange(4), 4 + self.rng.integers(0, 3, 4)])
         return self.X
 
     def _expected(self):
-        return 0.1 + 0.2 * self.X[:, 0] + 0.1 * (self.X[:, 1] == 4)
+        return 0.1 + 0.1 * self.X[:, 0] + 0.3 * (self.X[:, 1] == 4)
 
     def pull(self, a):
         return int(self.rng.random() < self._expected()[a])
@@ -97,8 +97,9 @@ WRONG = {                              # what it gets wrong -> the answer
     "ex01_predict": {
         "no guess at all": "",
         "the paper's 'always recommend Ad_A'": RIGHT["ex01_predict"] + "BOOTSTRAP_SHOWS_B = 0.0",
-        "forgets the coin": RIGHT["ex01_predict"] + "BOOTSTRAP_SHOWS_B = 0.36",
-        "takes the guided bootstrap for Beta": RIGHT["ex01_predict"] + "GUIDED_MEAN_B = 1.0",
+        "forgets the coin": RIGHT["ex01_predict"] + "BOOTSTRAP_SHOWS_B = 0.13",
+        "takes the guided bootstrap for Beta": RIGHT["ex01_predict"] + 'GUIDED_MEAN_B = "equal to"',
+        "and its decisions too": RIGHT["ex01_predict"] + 'GUIDEBOOT_SHOWS_B = "as often"',
     },
     "ex02_moments": {
         "Beta's variance without the + 1": RIGHT["ex02_moments"].replace("(a + b + 1)", "(a + b)"),
@@ -129,6 +130,8 @@ WRONG = {                              # what it gets wrong -> the answer
         "never publishes": LEARN.replace("    agent.bag.publish()", "    "),
         "no fakes": LEARN.replace("fake_samples(r, guidance(agent.density(X), agent.alpha), agent.rng)", "np.ones(r.shape), r"),
         "bootstrap resamples": LEARN.replace("agent.rng.permuted(np.tile(np.arange(c), (K, 1)), axis=1)", "agent.rng.integers(0, c, (K, c))"),
+        "rho of other rows": LEARN.replace("guidance(agent.density(X), agent.alpha)", "guidance(np.tile(agent.density(X[0][order[0].argsort()]), (K, 1)), agent.alpha)"),
+        "one coin for both fakes": LEARN.replace("    for rows", "    both = agent.rng.random(r.shape) < guidance(agent.density(X), agent.alpha)\n    w, y = 1 + 2 * both, r + both\n    for rows"),
         "the same fakes for all": LEARN.replace("    for rows", "    j = order[0].argsort()[order]\n    w, y = w[0][j], y[0][j]\n    for rows"),
     },
     "ex06_ties": {
@@ -143,20 +146,24 @@ WRONG = {                              # what it gets wrong -> the answer
     },
     "ex08_density": {
         "fakes for every sample, for ever": "SEEDS = SEEDS[:3]\nclass MyDensity(Harmonic):\n    def __call__(self, X):\n        return 0 * super().__call__(X)",
+        "noise": "SEEDS = SEEDS[:6]\nclass MyDensity(Harmonic):\n    def __call__(self, X):\n        return 1.001 * super().__call__(X)",
         "Eq. 7 itself": "SEEDS = SEEDS[:3]\nclass MyDensity(Harmonic):\n    pass",
     },
     "ex09_environment": {
         "rewards are not 0 or 1": KIOSK.replace("int(self.rng.random() < self._expected()[a])", "self._expected()[a]"),
         "ids out of range": KIOSK.replace("4 + 3 ", "4 + 2 "),
-        "another reward than promised": KIOSK.replace("< self._expected()[a]", "< 0.8 * self._expected()[a]"),
-        "nothing to learn": KIOSK.replace("0.2 * self.X[:, 0]", "0.01 * self.X[:, 0]"),
-        "ids that say nothing": KIOSK.replace("np.arange(4), np.full", "np.zeros(4, int), np.full").replace("0.2 * self.X[:, 0]", "0.2 * np.arange(4)"),
+        "another reward than promised": KIOSK.replace("< self._expected()[a]", "< 0.9 * self._expected()[a]"),
+        "nothing to learn": KIOSK.replace("0.1 * self.X[:, 0] + 0.3 *", "0.01 * self.X[:, 0] + 0.01 *"),
+        "ids that say nothing": KIOSK.replace("np.arange(4), 4", "np.zeros(4, int), 4").replace("0.1 * self.X[:, 0] + 0.3", "0.2 * np.arange(4) + 0.0"),
         "one field": "class MyEnvironment:\n    fields, features = 1, 3\n    def __init__(self, rng): pass",
     },
     "ex10_forgetting": {
         "forgets nothing": RIGHT["ex10_forgetting"].replace("max(0, self.size - self.window)", "0"),
         "the oldest instead of the newest": RIGHT["ex10_forgetting"].replace("(first, self.size, shape)", "(0, min(self.size, self.window), shape)"),
-        "never the newest row": RIGHT["ex10_forgetting"].replace("(first, self.size, shape)", "(first, max(1, self.size - 5), shape)"),
+        "never the newest row": RIGHT["ex10_forgetting"].replace("(first, self.size, shape)", "(first, max(1, self.size - 1), shape)"),
+        "one row too few": RIGHT["ex10_forgetting"].replace("self.size - self.window", "self.size - self.window + (self.size > 500)"),
+        "one row too many": RIGHT["ex10_forgetting"].replace("self.size - self.window", "self.size - self.window - 1"),
+        "rewards of other rows": RIGHT["ex10_forgetting"].replace("self.r[rows]", "self.r[rows[..., ::-1]]"),
         "a negative start": RIGHT["ex10_forgetting"].replace("max(0, self.size - self.window)", "self.size - self.window"),
     },
 }

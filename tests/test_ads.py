@@ -326,3 +326,27 @@ def test_help_and_defaults_of_the_ads():
     source = (ROOT / "run_ads.py").read_text()
     table = source[source.index("DEFAULTS = dict("):source.index("\n)\n")].splitlines()[1:]
     assert len(table) == len(run_ads.DEFAULTS) and all(re.search(r"# (ours|paper) ", line) for line in table)
+
+
+WORLD_A = [-5.60282433808, 1.21138413517, 486, 135000, 6, 36, 22, 267, 29, 17, 373.080803776, 1039.4334477, 1416599, 1335,
+           175353, 135161, 14.4605596259, 6, 1.46291245323]
+WORLD_B = [-5.48426610077, 1.09931283934, 411, 441000, 6, 37, 23, 195, 28, 15, 238.085707527, 757.549471308, 870154, 826, 80152,
+           138351, 7.13435933308, 2, 1.05502618965]
+
+
+def portrait(task):
+    """Numbers in which every constant of the simulator has a part: the world, and its requests on three days."""
+    env = envs.Ads(task, 3, scale=0.03)
+    numbers = [env._base, env._spread, env.features, env.steps, *env.context_sizes[:3], *env.ad_sizes[:3], env.launch.sum(), env.retire.sum(), env.table.sum()]
+    for day in (0.2, 2.6, 4.9):
+        jump(env, day)
+        for _ in range(40):
+            request = env.observe()
+            numbers += [len(request), request.items.sum(), request.context.sum(), env._expected().sum(), env.pull(len(request) // 2), env._shown]
+    return np.array(numbers[:13] + [sum(numbers[13 + i::6]) for i in range(6)], float)
+
+
+@pytest.mark.parametrize("task, world", [("A", WORLD_A), ("B", WORLD_B)])
+def test_the_two_worlds_are_the_ones_that_the_results_are_from(task, world):
+    """One fixed world for A and one for B: whoever changes it must make all results anew, and these numbers."""
+    assert portrait(task) == pytest.approx(world, rel=1e-9)

@@ -55,7 +55,7 @@ def test_result_is_the_same_for_any_number_of_workers_and_any_subset_of_methods(
     _, _, some = report.read_results(tmp_path / "synthetic.csv")
     assert {m for m, _ in some} == {"GuideBoot", "OBB", "TS-BLR"}
     assert all((rows[key] == some[key]).all() for key in some)
-    again = run_synthetic.run(("Giro", 1, dict(run_synthetic.DEFAULTS, steps=120, task="synthetic")))
+    again = run_synthetic.run(("Giro", 1, dict(steps=120, task="synthetic", tuned=True)))
     assert (rows["Giro", 1] == again).all()
 
 
@@ -242,9 +242,12 @@ def test_tuning_takes_the_best_mean_on_seeds_that_no_figure_uses(tmp_path, capsy
 def test_a_diverged_configuration_is_never_the_best_and_an_edge_is_named(capsys):
     grid = {"m": report.product(dict(a=(1, 2, 3)))}
     final = {"m | a 1": {0: np.nan, 1: 0.0}, "m | a 2": {0: 2.0, 1: 4.0}, "m | a 3": {0: 1.0, 1: 2.0}}
+    grid["half"] = grid["none"] = grid["m"]                 # interrupted: of these not all runs are there
+    final |= {f"half | a {a}": {0: 9.0, 1: 9.0} if a < 3 else {0: 0.0} for a in (1, 2, 3)}
     for best, value, edge in ((min, 3, "a"), (max, 2, "")):
         report.tuning_table("regret", grid, final, best)
         text = capsys.readouterr().out
+        assert "runs are missing: half, none\n" in text and text.count("dict(") == 1
         assert f'"m": dict(a={value}),' in text and re.search(rf"a {value} +{edge}$" if edge else rf"a {value}$", text, re.M)
 
 
@@ -253,7 +256,7 @@ def test_a_sweep_varies_one_thing_and_draws_it(tmp_path, capsys, sweep):
     methods = {"learning_rate": "GuideBoot,GLM-UCB", "models": "GuideBoot,OBB"}.get(sweep, "GuideBoot,Online GuideBoot")
     run_synthetic.main(["--sweep", sweep.replace("_", "-"), "--methods", methods, "--runs", "2", "--steps", "40", "--out", str(tmp_path)])
     values = run_synthetic.SWEEPS[sweep][1]
-    _, _, rows = report.read_results(tmp_path / f"sweep_{sweep}.csv")
+    _, _, rows = report.read_results(tmp_path / f"sweep_{sweep}_40.csv")
     flat = {"GLM-UCB"} if sweep == "learning_rate" else set()
     assert {row for row, _ in rows} == flat | {f"{m} | {sweep} {v}" for m in methods.split(",") if m not in flat for v in values}
     row = rows[f"GuideBoot | {sweep} {values[-1]}", 1]
@@ -261,7 +264,10 @@ def test_a_sweep_varies_one_thing_and_draws_it(tmp_path, capsys, sweep):
     np.testing.assert_array_equal(row, run_synthetic.run(("GuideBoot", 1, dict(o, **{sweep: values[-1]}))))
     lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith(methods.split(",")[1])]
     assert len(lines) == 1 and lines[0].count("+-") == len(values)
-    words = " ".join(t.text for t in ET.parse(tmp_path / f"sweep_{sweep}.svg").iter("{http://www.w3.org/2000/svg}text"))
+    run_synthetic.main(["--sweep", sweep.replace("_", "-"), "--methods", "GuideBoot", "--runs", "3", "--steps", "40", "--out", str(tmp_path)])     # goes on
+    assert len(report.read_results(tmp_path / f"sweep_{sweep}_40.csv")[2]) == len(rows) + len(values)
+    run_synthetic.main(["--sweep", sweep.replace("_", "-"), "--methods", methods, "--runs", "2", "--steps", "40", "--out", str(tmp_path)])
+    words = " ".join(t.text for t in ET.parse(tmp_path / f"sweep_{sweep}_40.svg").iter("{http://www.w3.org/2000/svg}text"))
     assert all(f"{v}" in words if isinstance(v, str) else f"{v:g}" in words for v in values) and methods.split(",")[1] in words
 
 
@@ -282,7 +288,7 @@ def test_verdicts_worked_by_hand():
     text = report.claims("S", [("a", (2.0, 1.9)), ("b", (2.0, 2.1)), ("c", (-0.1, 5.0)), ("d", (-3.0, 1.0)), ("e", (1.0, math.nan))])
     verdicts = {line[0]: line for line in text.splitlines() if line[1:2] == " "}
     assert verdicts["a"].endswith(" reproduced") and "not" not in verdicts["a"] and verdicts["b"].endswith("partly: the interval includes 0")
-    assert verdicts["c"].endswith("not reproduced") and verdicts["d"].endswith("not reproduced") and verdicts["e"].split() == ["e", "+1.0"]
+    assert verdicts["c"].endswith("not reproduced: the interval includes 0") and verdicts["d"].endswith("not reproduced: the opposite") and verdicts["e"].split() == ["e", "+1.0"]
 
 
 def test_claims_are_signed_so_that_above_zero_supports_the_paper(capsys, tmp_path):
@@ -294,6 +300,8 @@ def test_claims_are_signed_so_that_above_zero_supports_the_paper(capsys, tmp_pat
     run_synthetic.show(dict(run_synthetic.DEFAULTS, steps=1, task="synthetic"), tmp_path / "x.csv",
                        {m: {0: (1 + 2 * (m == "OBB")) * row, 1: (1.1 + 2 * (m == "OBB")) * row} for m in run_synthetic.METHODS})
     assert re.search(r"Online GuideBoot is better than OBB +\+10.0 \+- 0.0 +reproduced", capsys.readouterr().out)
+    run_synthetic.main(["--sweep", "learning-rate", "--methods", "glm-ucb", "--runs", "1", "--steps", "20", "--out", str(tmp_path)])
+    assert capsys.readouterr().out.count("GLM-UCB") == 1                     # flat, alone
     for argv in (["--tune", "--sweep", "alpha"], ["--tune", "--arms"]):
         with pytest.raises(SystemExit):
             run_synthetic.main([*argv, "--out", str(tmp_path)])

@@ -71,7 +71,7 @@ def test_every_command_of_the_reading_path_prints_what_the_readme_shows(command,
 
 
 def test_the_reading_path_has_its_commands():
-    assert len(COMMANDS) == 8 and sum("guideboot.py" in command for command, _ in COMMANDS) == 3
+    assert len(COMMANDS) == 9 and sum("guideboot.py" in command for command, _ in COMMANDS) == 3
 
 
 def shown(capsys, show, *arguments):

@@ -1,9 +1,9 @@
-"""1. Predict, then run (Section 3.2).
+"""1. Predict, then compute (Section 3.2).
 
-After 50 impressions each, Ad_A has one click and Ad_B has none. alpha is 1. Write down what you expect, to two
-decimals, and only then run `python guideboot.py`.
+After 40 impressions each, Ad_A has two clicks and Ad_B has none. alpha is 1. Write down what you expect, numbers to two
+decimals; only then run `python guideboot.py`, which does the same for 50 impressions and one click, and guess again.
 """
 BOOTSTRAP_SAYS_A_IS_0 = None      # probability that the bootstrap's estimate for Ad_A is 0
 BOOTSTRAP_SHOWS_B = None          # probability that the bootstrap shows Ad_B; a tie is decided by a coin
-GUIDEBOOT_SHOWS_B = None          # the same for the guided bootstrap
-GUIDED_MEAN_B = None              # mean of the guided estimate for Ad_B, divided by the Beta posterior's mean
+GUIDEBOOT_SHOWS_B = None          # "more often", "less often" or "as often", compared with draws from the Beta posteriors
+GUIDED_MEAN_B = None              # the mean of the guided estimate for Ad_B: "above", "below" or "equal to" Beta's

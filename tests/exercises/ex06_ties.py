@@ -1,7 +1,7 @@
 """6. Ties. Early in a run most estimates are 0, and the argmax has many answers.
 
 Write the argmax of a hurry, which takes the first of the largest scores (NumPy's does). Then predict, and then measure with
-`regret` below, what it does to the vanilla bootstrap's regret on ten arms with CTRs up to 0.1.
+`regret` below (`python -m tests.exercises.ex06_ties`), what it does to the vanilla bootstrap's regret on ten arms with CTRs up to 0.1.
 """
 import numpy as np
 
@@ -17,7 +17,7 @@ def first_largest(scores, rng):
 BY_INDEX_IS = None                # "better", "worse" or "the same"
 
 
-def regret(argmax, runs=40, steps=400, m=10):
+def regret(argmax, runs=100, steps=400, m=10):
     """Mean regret of the bootstrap with this argmax, over runs that are the same for every argmax."""
     ours, total = guideboot.argmax, 0.0
     guideboot.argmax = argmax

@@ -2,7 +2,8 @@
 
 Two methods, as in exercise 4; what else you keep is up to you. Remember what rho is for: g = min(alpha / rho, 1) is the
 probability of a fake click and of a fake non-click beside a real sample. Where are fakes wasted, and where are they missing?
-`regret` below is what the check measures, with Online GuideBoot; it takes a minute.
+A multiple of Eq. 7 is the same as another alpha and may pass, but do not stop there. The check wants a difference of two standard
+errors; `python -m tests.exercises.ex08_density` measures it, with Online GuideBoot, in a minute.
 """
 import numpy as np
 
@@ -36,4 +37,4 @@ def regret(density):
 
 
 if __name__ == "__main__":
-    print("Eq. 7", regret(Harmonic).mean(), "mine", regret(MyDensity).mean())
+    print("mine", regret(MyDensity).mean(), "Eq. 7", regret(Harmonic).mean())

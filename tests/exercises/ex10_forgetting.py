@@ -1,8 +1,8 @@
-"""10. Drift and forgetting: why do the online methods win on the ads (Tables 3 and 4)?
+"""10. Drift and forgetting: one reason why the online methods may win on the ads (Tables 3 and 4).
 
 After half of the run below, tastes turn over: the best action becomes the worst. `replay` resamples its whole history, the
-half that has become false too. Write a History that resamples only its newest `window` rows, and compare: with the change,
-and without it. What do you pay for forgetting?
+half that has become false too. Write a History that resamples only its newest `window` rows, and compare, with the change and
+without it: `python -m tests.exercises.ex10_forgetting`. Then try it on the ads: `run_ads.py` with and without `--drift 0`.
 """
 import numpy as np
 
