@@ -84,13 +84,13 @@ def test_the_tables_in_the_readme_are_those_of_the_committed_results(capsys, tmp
     header, columns, rows = report.read_results(ROOT / "results" / "synthetic.csv")
     by_method = {m: {s: v for (name, s), v in rows.items() if name == m} for m in run_synthetic.METHODS}
     lines = shown(capsys, run_synthetic.show, header["options"], tmp_path / "synthetic.csv", by_method)
-    assert len(lines) == 12 and all(f"    {line}" in README for line in lines)
+    assert len(lines) == 24 and all(f"    {line}" in README for line in lines)
     assert (tmp_path / "synthetic.svg").read_text() == (ROOT / "results" / "synthetic.svg").read_text()
     for path in sorted((ROOT / "results").glob("ads_*.csv")):
         task, (header, _, rows) = path.stem[-1], report.read_results(path)
         by_row = {row: {s: v[0] for (name, s), v in rows.items() if name == row} for row in run_ads.ORDER}
         lines = shown(capsys, run_ads.show, task, run_ads.title(header["options"]), tmp_path / f"ads_{task}.csv", by_row)
-        assert len(lines) == 24 and all(f"    {line}" in README for line in lines)
+        assert len(lines) == 51 and all(f"    {line}" in README for line in lines)
         assert (tmp_path / f"ads_{task}.svg").read_text() == (ROOT / "results" / f"ads_{task}.svg").read_text()
 
 
