@@ -36,6 +36,9 @@ EQUIVALENT = {
     "guideboot": {
         "rng.random((2,) + g.shape) <= g": "a uniform number equals g with probability 0",
         "1024  ->  1025": "how much memory a history begins with",
+        "False  ->  True      in  return X.astype": "a copy more",
+        "0 <= r <= 1  ->": "the short way out of a check; the long way says the same",
+        "0  ->  1      in  return r if type(r) is int and 0 <= r <= 1 else int(check": "the same (a test of its own covers the long way)",
     },
     "nn": {
         "1e-30  ->  2e-30": "any tiny number does",

@@ -471,3 +471,9 @@ def test_the_papers_defaults_and_the_smallest_type_of_an_id():
     gb.online(agent, env, 6, 6)
     assert batches == [(3, 6, 1)]
     assert gb.History(2, 256).X.dtype == np.uint8 and gb.History(2, 257).X.dtype == np.uint16
+
+
+@pytest.mark.parametrize("r", [0, 1, np.int64(0), np.int64(1), np.bool_(False), True, 0.0, 1.0, np.float32(0)])
+def test_a_reward_may_be_any_zero_or_one(r):
+    got = gb.reward(Fixed(GOOD, r), 0)
+    assert type(got) is int and got == r
