@@ -195,7 +195,7 @@ def replay(agent, env, steps, b, every=1, updates=1):
             # Part 3. Update the models
             bag.update(X_b, w, y)                                              # Alg1:20-22
         if t % every == 0:
-            bag.publish()                                                      # Alg1:23
+            bag.publish()                                                      # Alg1:23  (end of the loop: the next step serves these)
 
 
 # ---------------------------------------------------------------- Algorithm 3: online
@@ -239,7 +239,7 @@ def learn(agent, X, r, n):
     ends = np.arange(1, min(n, c) + 1) * c // min(n, c)                        # n mini-batches, at most c, sizes within 1
     for lo, hi in zip(np.append(0, ends), ends):
         agent.bag.update(X[:, lo:hi], w[:, lo:hi], y[:, lo:hi])                # Alg3:22
-    agent.bag.publish()                                                        # Alg3:23
+    agent.bag.publish()                                                        # Alg3:23  (end of the loop; Section 4.2: pushed to serving)
 
 
 # ---------------------------------------------------------------- what may go wrong, said in one line

@@ -281,7 +281,7 @@ def differences(old, new, name=""):
     """What differs between two headers, one short text each."""
     if isinstance(old, dict) and isinstance(new, dict):
         return [text for key in {**old, **new} for text in differences(old.get(key), new.get(key), key)]
-    return [] if old == new else [f"{name}: the file has {old}, now {new}"]
+    return [] if old == new else [f"{name}: the file has {'none given' if old is None else old}, now {'none given' if new is None else new}"]
 
 
 def experiment(results, run, jobs, workers):

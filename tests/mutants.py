@@ -35,7 +35,9 @@ SKIP = ("command", "resume", "kill", "interrupt", "handed", "alone")          # 
 EQUIVALENT = {
     "guideboot": {
         "rng.random((2,) + g.shape) <= g": "a uniform number equals g with probability 0",
+        "1e-09  ->  2e-09": "any tiny number does",
         "1024  ->  1025": "how much memory a history begins with",
+        "1  ->  2      in  def learn(self, X, r, n=1)": "an argument that is not used",
         "False  ->  True      in  return X.astype": "a copy more",
         "0 <= r <= 1  ->": "the short way out of a check; the long way says the same",
         "0  ->  1      in  return r if type(r) is int and 0 <= r <= 1 else int(check": "the same (a test of its own covers the long way)",

@@ -347,3 +347,23 @@ def test_the_comparison_measures_pseudo_regret(monkeypatch, capsys):
     for run in (gb.example, lambda alpha: gb.figure(None, alpha)):
         with pytest.raises(ValueError, match="alpha must be a whole number, 1 or more, got 0.5"):
             run(alpha=0.5)
+
+
+def test_the_draws_have_the_papers_alpha_of_one_by_default():
+    for draw in (gb.guided_mean, gb.thompson_mean):
+        s, n = np.array([3, 0, 9]), np.array([20, 7, 9])
+        assert (draw(s, n, np.random.default_rng(5)) == draw(s, n, np.random.default_rng(5), 1.0)).all()
+        assert (draw(s, n, np.random.default_rng(5)) != draw(s, n, np.random.default_rng(5), 2.0)).any()
+
+
+def test_the_example_prints_what_the_readme_shows(capsys):
+    """Line by line: the histogram's bins, its bars and the table below it."""
+    gb.example()
+    readme = (Path(gb.__file__).parent / "README.md").read_text(encoding="utf-8").splitlines()
+    lines = [line for line in capsys.readouterr().out.splitlines() if line]
+    assert len(lines) == 14 and all(f"    {line}" in readme for line in lines)
+
+
+def test_the_comparison_is_as_large_as_the_readme_says():
+    runs, steps, m = gb.arms.__defaults__
+    assert f"{m} arms with CTRs uniform in 0 to 0.1, {steps:,} pulls, {runs} runs" in (Path(gb.__file__).parent / "README.md").read_text(encoding="utf-8")

@@ -20,6 +20,13 @@ CAUGHT_BY = [                          # in the order of silent_bug.BUGS: one of
 ]
 
 
+def test_no_bug_gives_itself_away_by_a_comment():
+    """The listing's line numbers stay, so that the test that looks for them says nothing."""
+    for bug in silent_bug.BUGS:
+        right, wrong = ({mark for _, *texts in bug for mark in re.findall(r"Alg\d:\d+", texts[side])} for side in (0, 1))
+        assert right == wrong
+
+
 def test_there_are_at_least_six_and_every_number_is_another_one():
     numbers = range(1, len(silent_bug.BUGS) + 1)
     assert len(CAUGHT_BY) == len(silent_bug.BUGS) >= 6 and len({(5 * n + 2) % len(silent_bug.BUGS) for n in numbers}) == len(numbers)

@@ -32,4 +32,4 @@ def regret(argmax, runs=100, steps=400, m=10):
 
 
 if __name__ == "__main__":
-    print("at random", regret(guideboot.argmax), "by index", regret(first_largest))
+    print(f"by index {regret(first_largest):.1f}, at random {regret(guideboot.argmax):.1f}")

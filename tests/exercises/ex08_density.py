@@ -37,4 +37,4 @@ def regret(density):
 
 
 if __name__ == "__main__":
-    print("mine", regret(MyDensity).mean(), "Eq. 7", regret(Harmonic).mean())
+    print(f"mine {regret(MyDensity).mean():.1f}, Eq. 7 {regret(Harmonic).mean():.1f}")
