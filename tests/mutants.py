@@ -35,6 +35,7 @@ SKIP = ("command", "resume", "kill", "interrupt", "handed", "alone")          # 
 EQUIVALENT = {
     "guideboot": {
         "rng.random((2,) + g.shape) <= g": "a uniform number equals g with probability 0",
+        "rng.random() <= y[a]": "a uniform number equals y with probability 0",
         "1e-09  ->  2e-09": "any tiny number does",
         "1024  ->  1025": "how much memory a history begins with",
         "1  ->  2      in  def learn(self, X, r, n=1)": "an argument that is not used",
@@ -43,6 +44,7 @@ EQUIVALENT = {
         "0  ->  1      in  return r if type(r) is int and 0 <= r <= 1 else int(check": "the same (a test of its own covers the long way)",
     },
     "nn": {
+        "> self.dropout": "a uniform number equals the rate with probability 0",
         "1e-30  ->  2e-30": "any tiny number does",
         "2  ->  3      in  self.rows = np.empty((2, 0, H)": "memory that the first request replaces",
         "0  ->  1      in  self.rows = np.empty((2, 0, H)": "the same",

@@ -341,8 +341,11 @@ def test_the_comparison_measures_pseudo_regret(monkeypatch, capsys):
         def choose(self, X, t):
             return t % 2
     monkeypatch.setattr(gb, "Arms", InTurn)
-    gb.arms(runs=2, steps=10, m=2)
-    gaps = [5 * abs(np.subtract(*np.random.default_rng([i, 0]).uniform(0, 0.1, 2))) for i in (0, 1)]
+    inner, sizes = gb.online, []
+    monkeypatch.setattr(gb, "online", lambda agent, env, steps, c: (sizes.append(c), inner(agent, env, steps, c)))
+    gb.arms(runs=2, steps=1000, m=2)
+    assert sizes == [1] * 6                                 # learns after every pull
+    gaps = [500 * abs(np.subtract(*np.random.default_rng([i, 0]).uniform(0, 0.1, 2))) for i in (0, 1)]
     assert f"GuideBoot       {np.mean(gaps):6.1f} +- {np.std(gaps, ddof=1) / 2 ** 0.5:4.1f}{max(gaps):9.1f}\n" in capsys.readouterr().out
     for run in (gb.example, lambda alpha: gb.figure(None, alpha)):
         with pytest.raises(ValueError, match="alpha must be a whole number, 1 or more, got 0.5"):
