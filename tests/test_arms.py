@@ -317,7 +317,7 @@ def test_the_figure_of_section_3_holds_the_three_exact_distributions(tmp_path, c
     assert "Ad_B,  0 of 800           0.000     0.999        0.000     0.998        1.000     0.368" in table
 
 
-def test_the_committed_figure_is_the_one_that_the_command_draws(tmp_path):
+def test_the_committed_figure_comes_out_again(tmp_path):
     gb.figure(tmp_path / "p.svg")
     assert (tmp_path / "p.svg").read_text() == (Path(gb.__file__).parent / "results" / "posteriors.svg").read_text()
 
