@@ -318,8 +318,8 @@ def test_the_figure_of_section_3_holds_the_three_exact_distributions(tmp_path, c
 
 
 def test_the_committed_figure_comes_out_again(tmp_path):
-    gb.figure(tmp_path / "p.svg")
-    assert (tmp_path / "p.svg").read_text() == (Path(gb.__file__).parent / "results" / "posteriors.svg").read_text()
+    gb.figure(tmp_path / "new" / "folder" / "p.svg")
+    assert (tmp_path / "new" / "folder" / "p.svg").read_text() == (Path(gb.__file__).parent / "results" / "posteriors.svg").read_text()
 
 
 def test_guideboot_and_nn_alone_run_the_example_and_the_comparison(tmp_path):
