@@ -43,6 +43,12 @@ EQUIVALENT = {
         "0 <= r <= 1  ->": "the short way out of a check; the long way says the same",
         "0  ->  1      in  return r if type(r) is int and 0 <= r <= 1 else int(check": "the same (a test of its own covers the long way)",
     },
+    "baselines": {
+        "1  ->  2      in  def learn(self, X, r, n=1)": "an argument that is not used",
+        "self.rng.random() <= self.epsilon": "a uniform number equals it with probability 0",
+        "self.rng.random() <= self.alpha": "the same",
+        "> self.bag.dropout": "the same",
+    },
     "nn": {
         "> self.dropout": "a uniform number equals the rate with probability 0",
         "1e-30  ->  2e-30": "any tiny number does",

@@ -202,3 +202,13 @@ def test_unguided_fakes_are_as_many_on_average_but_the_same_for_all(counts, alph
     X = np.arange(len(counts))[None, :, None]
     g = gb.guidance(unguided(X), alpha)                                  # (1, B)
     assert density.count.tolist() == counts and g == pytest.approx(np.full(g.shape, gb.guidance(np.array(counts), alpha).mean()))
+
+
+def test_the_defaults_are_those_of_section_5():
+    """epsilon 0.1; Giro's alpha 0.5; 0.1 sqrt(2 log t / Count); reshaping 0.25; GLM-UCB's strength 1 and a prior N(0, I)."""
+    rng, density = np.random.default_rng(0), gb.AdCount(9)
+    assert baselines.EpsilonGreedy(bag(), rng).epsilon == 0.1 and baselines.EpsilonGreedy(bag(), rng).decay is None
+    assert baselines.Giro(bag(), rng).alpha == baselines.GiroArms(3, rng).alpha == 0.5
+    assert baselines.DeepUCB1(bag(), rng, density).strength == 0.1 and baselines.DeepTSBeta(bag(), rng, density).shaping == 0.25
+    glm, blr = baselines.GLMUCB(2, 8, rng), baselines.TSBLR(2, 8, rng)
+    assert glm.strength == glm.precision == blr.precision == 1.0 and (glm.inverse == np.eye(9)).all() and (blr.H == np.eye(9)).all()

@@ -160,7 +160,7 @@ def test_a_second_command_is_refused_while_the_first_one_runs(tmp_path):
     (dict(HEADER, options=dict(alpha=1.0, steps=20)), "r.other-steps-1.csv", "steps: the file has 10, now 20"),
     (dict(HEADER, code="xyz"), "r.other-code-1.csv", "code: the file has abc, now xyz"),
     (dict(HEADER, options=dict(alpha=1.0, steps=10, world=3)), "r.other-world-1.csv", "world: the file has none given, now 3"),
-    (dict(HEADER, options=dict(alpha=1.0)), "r.other-steps-1.csv", "steps: the file has 10, now None")])
+    (dict(HEADER, options=dict(alpha=1.0)), "r.other-steps-1.csv", "steps: the file has 10, now none given")])
 def test_other_options_or_code_move_the_file_aside_and_say_what_differs(tmp_path, capsys, header, name, words):
     filled(tmp_path / "r.csv")
     old = (tmp_path / "r.csv").read_bytes()
