@@ -36,6 +36,7 @@ EQUIVALENT = {
     "guideboot": {
         "rng.random((2,) + g.shape) <= g": "a uniform number equals g with probability 0",
         "rng.random() <= y[a]": "a uniform number equals y with probability 0",
+        "1.0  ->  2.0      in  edges": "no estimate is above 1",
         "1e-09  ->  2e-09": "any tiny number does",
         "1024  ->  1025": "how much memory a history begins with",
         "1  ->  2      in  def learn(self, X, r, n=1)": "an argument that is not used",
@@ -45,6 +46,8 @@ EQUIVALENT = {
     },
     "baselines": {
         "1  ->  2      in  def learn(self, X, r, n=1)": "an argument that is not used",
+        "1e-06  ->  2e-06": "any tiny number does",
+        "64  ->  65": "how much memory the posterior begins with",
         "self.rng.random() <= self.epsilon": "a uniform number equals it with probability 0",
         "self.rng.random() <= self.alpha": "the same",
         "> self.bag.dropout": "the same",
