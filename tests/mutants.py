@@ -47,6 +47,7 @@ EQUIVALENT = {
     "baselines": {
         "1  ->  2      in  def learn(self, X, r, n=1)": "an argument that is not used",
         "1e-06  ->  2e-06": "any tiny number does",
+        "<= tolerance": "a gradient equals it with probability 0",
         "64  ->  65": "how much memory the posterior begins with",
         "self.rng.random() <= self.epsilon": "a uniform number equals it with probability 0",
         "self.rng.random() <= self.alpha": "the same",
