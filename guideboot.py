@@ -361,7 +361,7 @@ def cdf(distribution, x):
 
 def beta_cdf(a, b, x):
     """P(Beta(a, b) <= x) for whole a and b: as likely as a or more successes in a + b - 1 trials of probability x."""
-    return 1.0 - sum(math.comb(a + b - 1, i) * x ** i * (1.0 - x) ** (a + b - 1 - i) for i in range(a))
+    return 1.0 - sum(float(math.comb(a + b - 1, i)) * x ** i * (1.0 - x) ** (a + b - 1 - i) for i in range(a))
 
 
 class Arms:
