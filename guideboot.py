@@ -10,9 +10,9 @@ listing that runs as one array operation over all K models, or lines that a func
     online, serve, learn      Algorithm 3, learning from a stream (Algorithm 2: one model, no fakes)
     the multi-armed case      Section 3.4, exactly: Eq. 2, Eq. 3 and the guided bootstrap's distribution
 
-`python guideboot.py` works the paper's example of Ad_A and Ad_B, with --arms the multi-armed comparison; this file
-and nn.py are enough for both. An input is a row x of J categorical ids;
-X is a stack of such rows. Models come from a bag (nn.py), tasks from an environment (envs.py).
+`python guideboot.py` works the paper's example of Ad_A and Ad_B, with --arms the multi-armed comparison (this file
+and nn.py are enough for both), and with --figure draws Section 3.4. An input is a row x of J categorical ids; X is a
+stack of such rows. Models come from a bag (nn.py), tasks from an environment (envs.py).
 """
 import argparse
 import math

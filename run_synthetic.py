@@ -8,7 +8,7 @@
   python run_synthetic.py --methods guideboot,ts-blr      two methods only
   python run_synthetic.py --runs 50 --steps 10000         the paper's number of runs
   python run_synthetic.py --arms                          the multi-armed case of Section 3.4: no context
-  python run_synthetic.py --tune                          find the values of the table TUNED: 20 minutes
+  python run_synthetic.py --tune                          find the values of the table TUNED: about an hour
   python run_synthetic.py --sweep alpha                   GuideBoot's regret against alpha: some minutes
 
 It prints a table sorted by regret (lower is better) and writes synthetic.csv (arms.csv) and a figure, an SVG that
