@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from guideboot import Agent, Arms, argmax, bootstrap_mean, guidance, largest, positive, probability
+from guideboot import Agent, Arms, GuideBoot, argmax, bootstrap_mean, guidance, largest, positive, probability
 from nn import sigmoid, sum_last
 
 Bootstrap = Agent
@@ -75,8 +75,7 @@ class Giro(Agent):
 
 
 class Unguided:
-    """Not in the paper, for the question what guidance adds: as many fakes per batch, on average, as with `density`,
-    but with the same probability for every sample of the batch."""
+    """As many fakes on average as with `density`, but with one probability for all the samples of a call."""
 
     def __init__(self, density, alpha):
         self.density, self.alpha, self.update = density, alpha, density.update
@@ -84,6 +83,15 @@ class Unguided:
     def __call__(self, X):
         rho = self.density(X)
         return np.full(rho.shape, self.alpha / guidance(rho, self.alpha).mean())
+
+
+def ablated(kind, bag, rng, density, alpha):
+    """What contributes (Q3)? kind "none": no fakes; "unguided": as many, spread evenly; any other: GuideBoot itself."""
+    if kind == "none":
+        agent = Agent(bag, rng)
+        agent.shuffle = True                                             # still GuideBoot's shuffle when online
+        return agent
+    return GuideBoot(bag, rng, Unguided(density, alpha) if kind == "unguided" else density, alpha)
 
 
 # ---------------------------------------------------------------- deep methods: Section 5.2

@@ -310,7 +310,7 @@ class Ads:
         return sigmoid(self._base + self._effect[i] + self._spread * self._liking(self._appeal[items], self._v[items] @ self._sides[i]))
 
     def pull(self, a):
-        self._shown = self._expected(slice(a, a + 1))[0]
+        self._shown = self._expected(a)
         return int(self._uniform[self.i] < self._shown)
 
 

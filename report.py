@@ -201,11 +201,18 @@ def duration(seconds):
 # ---------------------------------------------------------------- result file
 
 def fingerprint(*modules):
-    """A short hash of the code of these files; comments, docstrings and layout do not count, the Python version does."""
+    """A short hash of the code of these files; the Python version counts, comments, docstrings and layout do not.
+
+    Nor does what stands after a script's function `run`: it asks for runs and shows them, but their numbers come from
+    `run` and from the options, which the header has in full.
+    """
     trees = [ast.parse(Path(module).read_text(encoding="utf-8")) for module in modules]
-    for node in (node for tree in trees for node in ast.walk(tree) if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef))):
-        if ast.get_docstring(node) is not None:
-            del node.body[0]
+    for tree in trees:
+        ends = [i + 1 for i, node in enumerate(tree.body) if getattr(node, "name", "") == "run"]
+        del tree.body[min(ends, default=len(tree.body)):]
+        for node in ast.walk(tree):
+            if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node) is not None:
+                del node.body[0]
     return checksum("\n".join(map(ast.dump, trees)))
 
 
@@ -378,11 +385,12 @@ def sweep_chart(path, title, name, values, score, grid, final, style):
     """Print the table of a sweep of one option and draw it: lines over numbers, boxes for words; returns the figure's path."""
     cells = {m: [[x for x in final.get(label(m, c), {}).values() if math.isfinite(x)] for c in grid[m]] for m in grid}
     cells = {m: row if len(row) > 1 else row * len(values) for m, row in cells.items()}      # flat for a method that has no such option
+    words = {"models": "number of models K"}.get(name, name.replace("_", " "))
     form = ".1f" if max((x for row in cells.values() for cell in row for x in cell), default=0.0) > 1 else ".4f"
-    print(f"\n{score}: mean +- standard error over runs, for each {name.replace('_', ' ')}\n")
+    print(f"\n{score}: mean +- standard error over runs, by {words}\n")
     print(text_table(["Method", *map(str, values)], [[m, *(plus_minus(*mean_and_error(c), form) if c else "" for c in row)] for m, row in cells.items()]))
     if isinstance(values[0], str):
-        box_chart(path, f"{title}, {name}: every run is a dot", score, [(m, {v: c for v, c in zip(values, row) if c}) for m, row in cells.items()])
+        box_chart(path, f"{title}, by {words}: every run is a dot", score, [(m, {v: c for v, c in zip(values, row) if c}) for m, row in cells.items()])
         return path
     series = []
     for m, row in cells.items():
@@ -390,18 +398,28 @@ def sweep_chart(path, title, name, values, score, grid, final, style):
         if points:
             x, y, error = np.array(points).T
             series.append((m, style[m], x, y, None if np.isnan(error).any() else error))
-    line_chart(path, f"{title}, {name.replace('_', ' ')}: mean over runs, band: one standard error", name.replace("_", " "), score, series, log_x=True)
+    line_chart(path, f"{title}, by {words}: mean over runs, band: one standard error", words, score, series, log_x=True)
     return path
 
 
-def claims(where, differences, form="+.1f"):
-    """A table of claims: (text, (mean, half-width)) of a paired difference that the claim says is above 0."""
-    def verdict(mean, half):
-        return "" if not math.isfinite(half) else "reproduced" if mean > half else "partly: the interval includes 0" if mean > 0 else (
-            "not reproduced: " + ("the opposite" if mean < -half else "the interval includes 0"))
-    lines = [[text, plus_minus(mean, half, form), verdict(mean, half)] for text, (mean, half) in differences]
-    return f"\nClaims of {where}: difference on the same seeds, mean +- half-width of the 95 % interval\n\n" + text_table(
-        ["Claim", "by", "verdict"], lines)
+def verdict(pairs):
+    """Of a claim that all differences {name: (mean, half-width)} are above 0."""
+    above, below = sum(mean > half for mean, half in pairs.values()), sum(mean < -half for mean, half in pairs.values())
+    if not all(math.isfinite(half) for _, half in pairs.values()):
+        return ""
+    return "reproduced" if above == len(pairs) else "not reproduced" if below or (
+        not above and min(pairs.values())[0] < 0) else "partly"
+
+
+def claims(where, table, form="+.1f"):
+    """Text of a table of claims: (claim, the paper's evidence, {comparison: (mean, half-width) of a difference that it says is above 0})."""
+    lines = []
+    for text, paper, pairs in table:
+        name, (mean, half) = min(pairs.items(), key=lambda item: item[1][0])
+        lines.append([text, paper, plus_minus(mean, half, form), name, f"{sum(m > h for m, h in pairs.values())} of {len(pairs)}", verdict(pairs)])
+    return (f"\nClaims of {where}. Least of the differences, on the same seeds: mean +- half-width of the 95 % interval; how many\n"
+            "of the intervals are above 0. Not reproduced: one is below 0, or none above and the least difference below.\n\n"
+            + text_table(["Claim", "paper", "least difference", "against or in", "above 0", "verdict"], lines))
 
 
 def call(main):
@@ -440,9 +458,10 @@ def mean_and_error(values):
     return values.mean(), values.std(ddof=1) / math.sqrt(len(values)) if len(values) > 1 else math.nan
 
 
-def paired(a, b):
-    """Mean of a - b over the seeds that both {seed: value} have, and the half-width of its 95 % interval."""
-    gaps = [a[seed] - b[seed] for seed in a if seed in b]
+def paired(a, b, c=None, d=None):
+    """Mean of a - b (or a - b - (c - d)) over the seeds that all {seed: value} have, and the half-width of its 95 % interval."""
+    terms = [x for x in (a, b, c, d) if x is not None]
+    gaps = [sum(sign * x[seed] for sign, x in zip((1, -1, -1, 1), terms)) for seed in a if all(seed in x for x in terms)]
     mean, error = mean_and_error(gaps) if gaps else (math.nan, math.nan)
     return mean, t95(len(gaps) - 1) * error
 
@@ -530,7 +549,7 @@ def line_chart(path, title, x_label, y_label, series, log_x=False, width=860, he
     """series: (name, style, x, y, half-width of the band or None); lines are labelled at their right end."""
     box = left, right, top, bottom = 74, width - 190, 44, height - 58
     reach = np.concatenate([np.concatenate([y - band, y + band]) if band is not None else y for _, _, _, y, band in series])
-    out, yt = svg(width, height, title), nice_ticks(min(0.0, reach.min()), reach.max())
+    out, yt = svg(width, height, title), nice_ticks(reach.min() if log_x else min(0.0, reach.min()), reach.max())
     if log_x:
         values = np.unique(np.concatenate([x for _, _, x, _, _ in series]))
         series = [(name, style, np.log10(x), y, band) for name, style, x, y, band in series]

@@ -31,7 +31,7 @@ import numpy as np
 import baselines
 import report
 from envs import BernoulliArms, Scored, Synthetic, stream
-from guideboot import AdCount, Arms, GuideBoot, Harmonic, bootstrap_mean, guided_mean, online, replay, thompson_mean
+from guideboot import AdCount, Arms, Harmonic, bootstrap_mean, guided_mean, online, replay, thompson_mean
 from nn import LogisticBag
 
 DEFAULTS = dict(
@@ -41,7 +41,7 @@ DEFAULTS = dict(
     alpha=1.0,              # paper  strength of GuideBoot's guidance
     density="harmonic",     # paper  GuideBoot's; for the ablation also count (of the action), unguided, none (no fakes)
     models=5,               # paper  K
-    batch=64,               # ours   b, rows resampled per model and step
+    batch=256,              # ours   b, rows resampled per model and step
     buffer=32,              # ours   c, steps between two online learning phases
     minibatches=4,          # ours   n, mini-batches per online learning phase
     learning_rate=0.002,    # ours   Adam's
@@ -51,49 +51,6 @@ DEFAULTS = dict(
     precision=1.0,          # ours   prior precision of GLM-UCB and TS-BLR
     init=0.1,               # ours   standard deviation of the models' initial weights
     arms=10,                # ours   --arms: number of arms, CTRs uniform in 0 to 0.1
-)
-
-TUNED = {                   # found by: python run_synthetic.py --tune --runs 6
-    "GuideBoot": dict(learning_rate=0.005, alpha=3.0),
-    "Online GuideBoot": dict(learning_rate=0.005, alpha=0.3),
-    "GLM-UCB": dict(precision=30.0, ucb_strength=0.1),
-    "TS-BLR": dict(precision=1.389),
-    "Bootstrap": dict(learning_rate=0.00097),
-    "OBB": dict(learning_rate=0.01864),
-    "Giro": dict(learning_rate=0.0005, giro_alpha=0.15),
-    "e-greedy": dict(learning_rate=0.0015, epsilon=0.03),
-    "e-greedy (decay)": dict(learning_rate=0.0005, epsilon=0.1),
-}
-RATES = (0.0005, 0.0015, 0.005, 0.015, 0.05)
-# What --tune tries, 15 configurations for every method: five learning rates (of models without one: prior precisions)
-# times three values of its exploration strength, or 15 of the one if it has no other.
-GRID = {
-    "GuideBoot": dict(learning_rate=RATES, alpha=(0.3, 1.0, 3.0)),
-    "Online GuideBoot": dict(learning_rate=RATES, alpha=(0.3, 1.0, 3.0)),
-    "GLM-UCB": dict(precision=(0.3, 1.0, 3.0, 10.0, 30.0), ucb_strength=(0.03, 0.1, 0.3)),
-    "TS-BLR": dict(precision=tuple(np.geomspace(0.1, 1000.0, 15).round(3))),
-    "Bootstrap": dict(learning_rate=tuple(np.geomspace(0.0005, 0.05, 15).round(5))),
-    "OBB": dict(learning_rate=tuple(np.geomspace(0.0005, 0.05, 15).round(5))),
-    "Giro": dict(learning_rate=RATES, giro_alpha=(0.05, 0.15, 0.5)),
-    "e-greedy": dict(learning_rate=RATES, epsilon=(0.01, 0.03, 0.1)),
-    "e-greedy (decay)": dict(learning_rate=RATES, epsilon=(0.03, 0.1, 0.3)),
-}
-TUNABLE = sorted({name for grid in GRID.values() for name in grid})
-BAGS = ("GuideBoot", "Online GuideBoot", "Bootstrap", "OBB", "Giro")
-SWEEPS = {                  # --sweep: what is varied, on top of the tuned values, and for which methods
-    "alpha": (("GuideBoot", "Online GuideBoot"), (0.1, 0.3, 1.0, 3.0, 10.0)),
-    "models": (BAGS, (1, 2, 5, 10, 20)),
-    "learning_rate": (tuple(GRID), (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05)),
-    "density": (("GuideBoot", "Online GuideBoot"), ("none", "unguided", "count", "harmonic")),
-}
-CLAIMS = (                  # of Section 5.1: the first has more regret than the second
-    ("GuideBoot is better than GLM-UCB", "GLM-UCB", "GuideBoot"), ("GuideBoot is better than TS-BLR", "TS-BLR", "GuideBoot"),
-    ("GuideBoot is better than Bootstrap", "Bootstrap", "GuideBoot"), ("GuideBoot is better than Giro", "Giro", "GuideBoot"),
-    ("GuideBoot is better than e-greedy", "e-greedy", "GuideBoot"),
-    ("GuideBoot is better than e-greedy (decay)", "e-greedy (decay)", "GuideBoot"),
-    ("Giro is better than Bootstrap", "Bootstrap", "Giro"), ("Bootstrap is better than OBB", "OBB", "Bootstrap"),
-    ("GuideBoot is better than Online GuideBoot", "Online GuideBoot", "GuideBoot"),
-    ("Online GuideBoot is better than OBB", "OBB", "Online GuideBoot"),
 )
 
 
@@ -119,12 +76,8 @@ def step_by_step(agent):
 
 
 def guideboot(bag, rng, o):
-    if o["density"] == "none":
-        agent = baselines.Bootstrap(bag, rng)
-        agent.shuffle = True
-        return agent
-    density = AdCount(Synthetic.features) if o["density"] == "count" else Harmonic(Synthetic.features)
-    return GuideBoot(bag, rng, baselines.Unguided(density, o["alpha"]) if o["density"] == "unguided" else density, o["alpha"])
+    density = AdCount(D) if o["density"] == "count" else Harmonic(D)
+    return baselines.ablated(o["density"], bag, rng, density, o["alpha"])
 
 
 J, D = Synthetic.fields, Synthetic.features
@@ -150,14 +103,14 @@ ARMS = {
 STYLE = {method: i for i, method in enumerate(METHODS)} | {"Thompson (Beta)": 3}      # of the lines in the figure
 
 
-def checkpoints(steps):
-    """The steps at which the regret is recorded: 50, or every step of a shorter run."""
-    return np.unique(-(-steps * np.arange(1, 51) // 50))             # steps * i / 50, rounded up
+def checkpoints(steps, curve=True):
+    """The steps at which the regret is recorded: 50, or every step of a shorter run; without a curve the last alone."""
+    return np.unique(-(-steps * np.arange(1, 51) // 50))[0 if curve else -1:]       # steps * i / 50, rounded up
 
 
 def settings(o, method):
     """The values that a method runs with: the defaults, then its tuned ones, then those given on the command line."""
-    return {**DEFAULTS, **(TUNED.get(method, {}) if o.get("tuned") else {}), **o}
+    return {**DEFAULTS, **o.get("tuned", {}).get(method, {}), **o}
 
 
 def run(job, tick=lambda fraction: None):
@@ -170,7 +123,54 @@ def run(job, tick=lambda fraction: None):
         (ARMS if o["task"] == "arms" else METHODS)[method](o, seed, stream(seed, "agent"), env)
     except FloatingPointError as error:
         raise FloatingPointError(f"at step {env.t + 1:,} {error}")
-    return [*np.cumsum(env.regret)[checkpoints(o["steps"]) - 1], env.rewards.mean()]
+    return [*np.cumsum(env.regret)[checkpoints(o["steps"], o.get("curve", True)) - 1], env.rewards.mean()]
+
+
+# ---------------------------------------------------------------- what to run, and what is shown of it
+
+TUNED = {                   # found by: python run_synthetic.py --tune --runs 12
+    "GuideBoot": dict(learning_rate=0.003, alpha=10.0),
+    "Online GuideBoot": dict(learning_rate=0.01, alpha=1.0),
+    "GLM-UCB": dict(precision=30.0, ucb_strength=0.1),
+    "TS-BLR": dict(precision=2.683),
+    "Bootstrap": dict(learning_rate=0.0008),
+    "OBB": dict(learning_rate=0.01118),
+    "Giro": dict(learning_rate=0.0003, giro_alpha=0.05),
+    "e-greedy": dict(learning_rate=0.003, epsilon=0.03),
+    "e-greedy (decay)": dict(learning_rate=0.003, epsilon=0.03),
+}
+RATES = (0.0003, 0.001, 0.003, 0.01, 0.03)
+# What --tune tries, 15 configurations for every method: five learning rates (of models without one: prior precisions)
+# times three values of its exploration strength, or 15 of the one if it has no other.
+GRID = {
+    "GuideBoot": dict(learning_rate=RATES, alpha=(1.0, 3.0, 10.0)),
+    "Online GuideBoot": dict(learning_rate=RATES, alpha=(0.3, 1.0, 3.0)),
+    "GLM-UCB": dict(precision=(1.0, 3.0, 10.0, 30.0, 100.0), ucb_strength=(0.03, 0.1, 0.3)),
+    "TS-BLR": dict(precision=tuple(np.geomspace(0.1, 1000.0, 15).round(3))),
+    "Bootstrap": dict(learning_rate=tuple(np.geomspace(0.0003, 0.03, 15).round(5))),
+    "OBB": dict(learning_rate=tuple(np.geomspace(0.0003, 0.03, 15).round(5))),
+    "Giro": dict(learning_rate=RATES, giro_alpha=(0.05, 0.15, 0.5)),
+    "e-greedy": dict(learning_rate=RATES, epsilon=(0.01, 0.03, 0.1)),
+    "e-greedy (decay)": dict(learning_rate=RATES, epsilon=(0.01, 0.03, 0.1)),
+}
+TUNABLE = sorted({name for grid in GRID.values() for name in grid})
+BAGS = ("GuideBoot", "Online GuideBoot", "Bootstrap", "OBB", "Giro")
+SWEEPS = {                  # --sweep: what is varied, on top of the tuned values, and for which methods
+    "alpha": (("GuideBoot", "Online GuideBoot"), (0.1, 0.3, 1.0, 3.0, 10.0)),
+    "models": (BAGS, (1, 2, 5, 10, 20)),
+    "learning_rate": (tuple(GRID), RATES),
+    "density": (("GuideBoot", "Online GuideBoot"), ("none", "unguided", "count", "harmonic")),
+}
+OTHERS = [m for m in GRID if m != "GuideBoot"]
+CLAIMS = (                  # of Section 5.1: a - b > 0 for every comparison (a, b), a - b > c - d for (a, b, c, d)
+    ("GuideBoot is the best of all", {m: (m, "GuideBoot") for m in OTHERS}),
+    ("GuideBoot beats the Bayesian methods", {m: (m, "GuideBoot") for m in ("GLM-UCB", "TS-BLR")}),
+    ("GuideBoot beats the other bootstraps", {m: (m, "GuideBoot") for m in ("Bootstrap", "Giro", "OBB")}),
+    ("Giro beats Bootstrap", {"": ("Bootstrap", "Giro")}),
+    ("OBB loses against Bootstrap", {"": ("OBB", "Bootstrap")}),
+    ("Online GuideBoot loses less against GuideBoot than OBB against Bootstrap", {"": ("OBB", "Bootstrap", "Online GuideBoot", "GuideBoot")}),
+    ("Online GuideBoot beats OBB", {"": ("OBB", "Online GuideBoot")}),
+)
 
 
 def options(argv):
@@ -198,7 +198,8 @@ def options(argv):
 def main(argv=None):
     args = options(argv)
     task = "arms" if args.arms_task else "synthetic"
-    o = dict(report.given(args, DEFAULTS, TUNABLE), task=task, tuned=not (args.arms_task or args.untuned or args.tune))
+    o = dict(report.given(args, DEFAULTS, TUNABLE), task=task, tuned={} if args.arms_task or args.untuned or args.tune else TUNED,
+             curve=not (args.tune or args.sweep))
     here = Path(__file__).parent
     header = dict(options=o, code=report.fingerprint(*(here / f"{m}.py" for m in ("guideboot", "baselines", "envs", "nn", "run_synthetic"))))
     if args.tune:
@@ -214,22 +215,27 @@ def main(argv=None):
           + (" (the paper's Figure 3: 50 runs, the number of steps is not given)" if name == "synthetic" else ""), flush=True)
     started = time.monotonic()
     jobs = [(report.label(m, c), seed, dict(o, method=m, **c)) for seed in seeds for m in grid for c in grid[m]]
-    results = report.Results(args.out / f"{name}.csv", header, [*(f"regret@{t}" for t in checkpoints(args.steps)), "reward"], order, args.fresh)
+    results = report.Results(args.out / f"{name}.csv", header, [*(f"regret@{t}" for t in checkpoints(args.steps, o["curve"])), "reward"], order, args.fresh)
     code = report.experiment(results, run, jobs, args.workers)
     rows = {row: by_seed for row in dict.fromkeys(job[0] for job in jobs)
             if (by_seed := {s: results.rows[row, s] for s in seeds if (row, s) in results.rows})}
     if rows:
-        drawn = show_grid(args, results.path, grid, rows) if args.tune or args.sweep else show(o, results.path, rows)
+        final = {row: {s: v[-2] for s, v in by_seed.items()} for row, by_seed in rows.items()}
+        drawn = (report.tuning_table("regret", grid, final, min) if args.tune else
+                 show_sweep(o, args.sweep, results.path, grid, final) if args.sweep else show(o, results.path, rows))
         print(f"\n{report.duration(time.monotonic() - started)}. The results are in {results.path}" + (f", the figure is {drawn}" if drawn else ""))
     return code
 
 
-def show_grid(args, path, grid, rows):
-    """The table of --tune, or the table and figure of --sweep; returns the figure's path, if drawn."""
-    final = {row: {s: v[-2] for s, v in by_seed.items()} for row, by_seed in rows.items()}
-    if args.tune:
-        return report.tuning_table("regret", grid, final, min)
-    return report.sweep_chart(path.with_suffix(".svg"), "Synthetic task", args.sweep, SWEEPS[args.sweep][1], f"cumulative regret after {args.steps:,} steps", grid, final, STYLE)
+def claims(final):
+    """The claims of Section 5.1 as report.claims takes them; the paper's evidence is a figure without numbers."""
+    return [(text, "Fig. 3", {name: report.paired(*(final[m] for m in rows)) for name, rows in pairs.items()}) for text, pairs in CLAIMS]
+
+
+def show_sweep(o, sweep, path, grid, final):
+    """The table and figure of --sweep; returns the figure's path."""
+    return report.sweep_chart(path.with_suffix(".svg"), "Synthetic task", sweep, SWEEPS[sweep][1],
+                              f"cumulative regret after {o['steps']:,} steps", grid, final, STYLE)
 
 
 def show(o, path, rows):
@@ -247,8 +253,8 @@ def show(o, path, rows):
     print(f"\nCumulative regret after {steps[-1]:,} steps: mean +- standard error over runs; minus GuideBoot's on the same\n"
           "seeds: mean +- half-width of the 95 % interval.\n")
     print(report.text_table(["Method", "regret", "minus GuideBoot", "reward per step", "runs"], lines))
-    if all(a in final and b in final for _, a, b in CLAIMS):
-        print(report.claims("Section 5.1", [(text, report.paired(final[a], final[b])) for text, a, b in CLAIMS]))
+    if all(final.get(m) for m in GRID):
+        print(report.claims("Section 5.1", claims(final)))
     series = []
     for m in rows:
         average = np.array([v[:-1] / steps for v in rows[m].values() if np.isfinite(v[-2])])      # (runs, checkpoints)

@@ -1,4 +1,5 @@
 """The command line as a user meets it: results, messages, files."""
+import ast
 import math
 import re
 import subprocess
@@ -55,7 +56,7 @@ def test_result_is_the_same_for_any_number_of_workers_and_any_subset_of_methods(
     _, _, some = report.read_results(tmp_path / "synthetic.csv")
     assert {m for m, _ in some} == {"GuideBoot", "OBB", "TS-BLR"}
     assert all((rows[key] == some[key]).all() for key in some)
-    again = run_synthetic.run(("Giro", 1, dict(steps=120, task="synthetic", tuned=True)))
+    again = run_synthetic.run(("Giro", 1, dict(steps=120, task="synthetic", tuned=run_synthetic.TUNED)))
     assert (rows["Giro", 1] == again).all()
 
 
@@ -189,6 +190,7 @@ def test_every_default_is_marked_paper_or_ours():
 def test_checkpoints_are_fifty_or_every_step_and_end_with_the_last():
     for steps, expected in ((1, [1]), (5, [1, 2, 3, 4, 5]), (10_000, list(range(200, 10_001, 200)))):
         assert run_synthetic.checkpoints(steps).tolist() == expected
+    assert run_synthetic.checkpoints(10_007, curve=False).tolist() == [10_007]
     assert len(run_synthetic.checkpoints(10_007)) == 50 and run_synthetic.checkpoints(10_007)[-1] == 10_007
 
 
@@ -216,13 +218,20 @@ def test_the_tuned_values_are_of_the_grid_and_every_method_has_some(script, rows
         assert set(values) == set(grid) and all(value in grid[name] for name, value in values.items()), row
 
 
-def test_tuned_values_are_used_unless_given_or_switched_off(monkeypatch):
+def test_tuned_values_are_used_unless_given_or_switched_off(monkeypatch, tmp_path):
     monkeypatch.setitem(run_synthetic.TUNED, "Giro", dict(learning_rate=0.5, giro_alpha=0.25))
-    of = lambda *argv: report.given(run_synthetic.options(["--out", "/tmp", *argv]), run_synthetic.DEFAULTS, run_synthetic.TUNABLE)
-    assert "learning_rate" not in of() and of("--learning-rate", "0.125")["learning_rate"] == 0.125 and of()["models"] == 5
-    for o, expected in ((dict(tuned=True), (0.5, 0.25)), (dict(tuned=False), (0.002, 0.5)), (dict(tuned=True, learning_rate=0.125), (0.125, 0.25))):
+    for argv, expected in (((), (0.5, 0.25)), (("--untuned",), (0.002, 0.5)), (("--learning-rate", "0.125"), (0.125, 0.25))):
+        assert run_synthetic.main(["--out", str(tmp_path), "--methods", "giro", "--runs", "1", "--steps", "5", *argv]) == 0
+        o = report.read_results(tmp_path / "synthetic.csv")[0]["options"]                  # the file has them in full
         values = run_synthetic.settings(o, "Giro")
-        assert (values["learning_rate"], values["giro_alpha"]) == expected
+        assert (values["learning_rate"], values["giro_alpha"], values["models"]) == (*expected, 5)
+    monkeypatch.setattr(run_ads, "TUNED", {"online: OBB": dict(learning_rate=0.5)})
+    bags = []
+    monkeypatch.setattr(run_ads, "MLPBag", lambda fields, features, rngs, rate, **_: bags.append(rate) or 1 / 0)
+    for row, o in (("online: OBB", {}), ("replay: Bootstrap", {}), ("online: OBB", dict(learning_rate=0.25))):
+        with pytest.raises(ZeroDivisionError):
+            run_ads.run((row, 0, dict(task="A", scale=0.01, tuned=run_ads.TUNED, **o)))
+    assert bags == [0.5, 0.001, 0.25]
 
 
 def test_tuning_takes_the_best_mean_on_seeds_that_no_figure_uses(tmp_path, capsys):
@@ -260,7 +269,7 @@ def test_a_sweep_varies_one_thing_and_draws_it(tmp_path, capsys, sweep):
     flat = {"GLM-UCB"} if sweep == "learning_rate" else set()
     assert {row for row, _ in rows} == flat | {f"{m} | {sweep} {v}" for m in methods.split(",") if m not in flat for v in values}
     row = rows[f"GuideBoot | {sweep} {values[-1]}", 1]
-    o = dict(run_synthetic.settings(dict(tuned=True), "GuideBoot"), task="synthetic", steps=40)
+    o = dict(run_synthetic.settings(dict(tuned=run_synthetic.TUNED), "GuideBoot"), task="synthetic", steps=40, curve=False)
     np.testing.assert_array_equal(row, run_synthetic.run(("GuideBoot", 1, dict(o, **{sweep: values[-1]}))))
     lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith(methods.split(",")[1])]
     assert len(lines) == 1 and lines[0].count("+-") == len(values)
@@ -284,22 +293,41 @@ def test_the_ads_tune_and_sweep_too(tmp_path, capsys):
 
 
 def test_verdicts_worked_by_hand():
-    """Reproduced: the interval is above 0. Not reproduced: the mean is not even on the right side. Between them: partly."""
-    text = report.claims("S", [("a", (2.0, 1.9)), ("b", (2.0, 2.1)), ("c", (-0.1, 5.0)), ("d", (-3.0, 1.0)), ("e", (1.0, math.nan))])
-    verdicts = {line[0]: line for line in text.splitlines() if line[1:2] == " "}
-    assert verdicts["a"].endswith(" reproduced") and "not" not in verdicts["a"] and verdicts["b"].endswith("partly: the interval includes 0")
-    assert verdicts["c"].endswith("not reproduced: the interval includes 0") and verdicts["d"].endswith("not reproduced: the opposite") and verdicts["e"].split() == ["e", "+1.0"]
+    """Reproduced: all intervals above 0. Not: one below 0, or none above and the least mean below. Else partly; one run proves nothing."""
+    sure, likely, unlikely, opposite = (2.0, 1.9), (2.0, 2.1), (-0.1, 5.0), (-3.0, 1.0)
+    for pairs, expected in (([sure], "reproduced"), ([likely], "partly"), ([unlikely], "not reproduced"), ([opposite], "not reproduced"),
+                            ([sure, sure], "reproduced"), ([sure, unlikely], "partly"), ([likely, unlikely], "not reproduced"),
+                            ([likely, likely], "partly"), ([sure, sure, opposite], "not reproduced"), ([sure, (1.0, math.nan)], ""), ([(1.0, math.inf)], "")):
+        assert report.verdict(dict(enumerate(pairs))) == expected, pairs
+    line, = [line for line in report.claims("S", [("a", "Fig. 9", {"m": sure, "n": unlikely})]).splitlines() if line.startswith("a ")]
+    assert line.split() == ["a", "Fig.", "9", "-0.1", "+-", "5.0", "n", "1", "of", "2", "partly"]
 
 
 def test_claims_are_signed_so_that_above_zero_supports_the_paper(capsys, tmp_path):
-    """Regret: the better method has less. Reward: it has more."""
-    assert all(text.startswith(f"{better} is better than {worse}") for text, worse, better in run_synthetic.CLAIMS)
-    for text, better, worse in run_ads.CLAIMS:
-        assert text.startswith(better.split(": ")[1]) and f"is better than {worse.split(': ')[1]} " in text
+    """Made-up results in which exactly the paper's claims hold; regret: the better method has less, reward: it has more."""
+    regret = dict(zip(["GuideBoot", "Online GuideBoot", "GLM-UCB", "Giro", "TS-BLR", "Bootstrap", "OBB", "e-greedy", "e-greedy (decay)"], range(1, 10))) | {"OBB": 20}
+    final = {m: {0: v, 1: v + 0.1} for m, v in regret.items()}
+    assert [report.verdict(pairs) for _, _, pairs in run_synthetic.claims(final)] == ["reproduced"] * 7
+    final["OBB"] = {0: 6.5, 1: 6.6}                                            # now it loses 0.5, Online GuideBoot 1
+    assert [report.verdict(pairs) for _, _, pairs in run_synthetic.claims(final)].count("not reproduced") == 1
+    for i, task in enumerate("AB"):
+        paper = {f"{s}: {m}": v[i] for s in run_ads.PAPER for m, v in run_ads.PAPER[s].items()}
+        rows = {row: {0: mean - std, 1: mean + std} for row, (mean, std) in paper.items()}
+        table = {text: (evidence, pairs) for text, evidence, pairs in run_ads.claims(task, rows)}
+        for text, (evidence, pairs) in table.items():                          # on the paper's own numbers: its own differences
+            factor = math.sqrt(math.pi) if "std" in text else 1.0              # sqrt(pi / 2 n / (n - 1)) for the two runs
+            assert min(mean for mean, _ in pairs.values()) == pytest.approx(factor * float(evidence), abs=6e-5)
+        assert len(table["GuideBoot is the best of Table 3"][1]) == 7 and len(table["Online GuideBoot is the best of Table 4"][1]) == 6
+        assert set(table["Every method is better online than with replay"][1]) == {
+            "e-greedy", "e-greedy (decay)", "Deep-TS-Beta", "Deep-UCB1", "MC-Dropout", "Online GuideBoot"}
+        assert [float(e) > 0 for e, _ in table.values()] == [True] * 4 + [task == "B", task == "A"]       # where the paper's own numbers fall short
+
+
+def test_claims_are_printed_and_a_flat_sweep_too_but_not_two_things_at_once(capsys, tmp_path):
     row = np.array([5.0, 0.5])
     run_synthetic.show(dict(run_synthetic.DEFAULTS, steps=1, task="synthetic"), tmp_path / "x.csv",
                        {m: {0: (1 + 2 * (m == "OBB")) * row, 1: (1.1 + 2 * (m == "OBB")) * row} for m in run_synthetic.METHODS})
-    assert re.search(r"Online GuideBoot is better than OBB +\+10.0 \+- 0.0 +reproduced", capsys.readouterr().out)
+    assert re.search(r"Online GuideBoot beats OBB +Fig. 3 +\+10.0 \+- 0.0 +1 of 1 +reproduced", capsys.readouterr().out)
     run_synthetic.main(["--sweep", "learning-rate", "--methods", "glm-ucb", "--runs", "1", "--steps", "20", "--out", str(tmp_path)])
     assert capsys.readouterr().out.count("GLM-UCB") == 1                     # flat, alone
     for argv in (["--tune", "--sweep", "alpha"], ["--tune", "--arms"]):
@@ -323,6 +351,7 @@ def test_paired_interval_worked_by_hand():
     assert report.mean_and_error([5.0])[0] == 5 and math.isnan(report.mean_and_error([5.0])[1])
     assert report.plus_minus(2.0, 1.25, "+.1f") == "+2.0 +- 1.2" and report.plus_minus(2.0, math.nan) == "2.0"
     assert report.plus_minus(*report.paired({0: 1.0}, {1: 1.0})) == ""
+    assert report.paired({0: 9.0, 1: 8.0}, {0: 5.0, 1: 5.0}, {0: 3.0, 1: 2.0}, {0: 1.0, 1: 1.0})[0] == 2.0      # 4 - 2 and 3 - 1
 
 
 def test_labels_are_spread_to_their_gap_and_keep_their_order():
@@ -382,3 +411,22 @@ def test_fingerprint_ignores_comments_and_docstrings_and_notices_code(tmp_path):
         (tmp_path / f"{i}.py").write_text(text)
         prints.append(report.fingerprint(tmp_path / f"{i}.py"))
     assert prints[0] == prints[1] != prints[2]
+    for text, same in (("def run():\n    x = 1\nC = 1\n", True), ("def run():\n    x = 1\nC = 2\ndef f(): 1\n", True), ("C = 1\ndef run():\n    x = 1\n", False)):
+        (tmp_path / "run.py").write_text(text)                                # what comes after `run` makes no numbers
+        prints.append(report.fingerprint(tmp_path / "run.py"))
+    assert prints[3] == prints[4] != prints[5]
+
+
+@pytest.mark.parametrize("script", [run_synthetic, run_ads])
+def test_a_run_depends_on_nothing_that_the_fingerprint_leaves_out(script):
+    """The code up to `run`, alone, with `report`'s and the tables' names taken away, still runs."""
+    source = Path(script.__file__).read_text(encoding="utf-8")
+    tree = ast.parse(source)
+    last = next(i for i, node in enumerate(tree.body) if getattr(node, "name", "") == "run")
+    tree.body = tree.body[:last + 1]
+    names = dict(__name__="cut")
+    exec(compile(tree, "cut", "exec"), names)
+    del names["report"]
+    for row in ("Online GuideBoot", "Random") if script is run_synthetic else ("online: Online GuideBoot", "replay: GuideBoot", "yardstick: Oracle"):
+        o = dict(task="synthetic", steps=60) if script is run_synthetic else dict(task="A", scale=0.01, steps=300)
+        np.testing.assert_array_equal(names["run"]((row, 0, o)), script.run((row, 0, o)))

@@ -75,23 +75,77 @@ def test_the_reading_path_has_its_commands():
 
 
 def shown(capsys, show, *arguments):
+    """The lines of the tables that a script prints, without its claims, which the README has in a table of their own."""
     show(*arguments)
-    return [line for line in capsys.readouterr().out.splitlines() if "  " in line]
+    return [line for line in capsys.readouterr().out.split("\nClaims of")[0].splitlines() if "  " in line]
 
 
-def test_the_tables_in_the_readme_are_those_of_the_committed_results(capsys, tmp_path):
-    """Printed again from results/*.csv by the scripts' own code, every line stands in the README."""
+def finals(path, column):
+    """{row: {seed: value}} of a result file."""
+    _, _, rows = report.read_results(path)
+    return {row: {s: v[column] for (name, s), v in rows.items() if name == row} for row in dict.fromkeys(name for name, _ in rows)}
+
+
+def test_the_synthetic_table_and_figure_are_those_of_the_committed_results(capsys, tmp_path):
+    """Printed again from results/synthetic.csv by the script's own code, every line stands in the README."""
     header, columns, rows = report.read_results(ROOT / "results" / "synthetic.csv")
     by_method = {m: {s: v for (name, s), v in rows.items() if name == m} for m in run_synthetic.METHODS}
     lines = shown(capsys, run_synthetic.show, header["options"], tmp_path / "synthetic.csv", by_method)
-    assert len(lines) == 24 and all(f"    {line}" in README for line in lines)
+    assert len(lines) == 12 and all(f"    {line}" in README for line in lines)
     assert (tmp_path / "synthetic.svg").read_text() == (ROOT / "results" / "synthetic.svg").read_text()
-    for path in sorted((ROOT / "results").glob("ads_*.csv")):
-        task, (header, _, rows) = path.stem[-1], report.read_results(path)
-        by_row = {row: {s: v[0] for (name, s), v in rows.items() if name == row} for row in run_ads.ORDER}
-        lines = shown(capsys, run_ads.show, task, run_ads.title(header["options"]), tmp_path / f"ads_{task}.csv", by_row)
-        assert len(lines) == 49 and all(f"    {line}" in README for line in lines)
-        assert (tmp_path / f"ads_{task}.svg").read_text() == (ROOT / "results" / f"ads_{task}.svg").read_text()
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "results").glob("**/ads_*.csv")), ids=lambda path: "/".join(path.parts[-2:]))
+def test_the_ads_tables_and_figures_are_those_of_the_committed_results(capsys, tmp_path, path):
+    task, rows = path.stem[-1], finals(path, 0)
+    rows = {row: rows[row] for row in run_ads.ORDER if row in rows}
+    lines = shown(capsys, run_ads.show, task, run_ads.title(report.read_results(path)[0]["options"]), tmp_path / path.name, rows)
+    assert len(lines) >= len(rows) + 4 and all(f"    {line}" in README for line in lines)
+    assert (tmp_path / path.name).with_suffix(".svg").read_text() == path.with_suffix(".svg").read_text()
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "results").glob("sweep_*.csv")), ids=lambda path: path.stem)
+def test_the_sweeps_tables_and_figures_are_those_of_the_committed_results(capsys, tmp_path, path):
+    lines = shown(capsys, redraw_sweep, path, tmp_path / path.name)
+    assert len(lines) >= 4 and all(f"    {line}" in README for line in lines)
+    assert (tmp_path / path.name).with_suffix(".svg").read_text() == path.with_suffix(".svg").read_text()
+
+
+def redraw_sweep(path, to):
+    """What a script prints and draws of a sweep, from its result file."""
+    o, script = report.read_results(path)[0]["options"], run_ads if "_ads_" in path.stem else run_synthetic
+    final = finals(path, 0)
+    sweep = next(name for name in script.SWEEPS if re.search(rf"_{name}(_\d+)?$", path.stem))
+    rows = list(dict.fromkeys(row.split(" | ")[0] for row in final))
+    grid = {row: report.sweep_grid(sweep, script.SWEEPS, script.GRID[row.split(": ")[-1]]) for row in rows}
+    if script is run_ads:
+        run_ads.show_sweep(o, sweep, to, grid, final)
+    else:
+        run_synthetic.show_sweep(o, sweep, to, grid, final)
+
+
+def claim_rows():
+    """The README's one table of claims, made from the committed results."""
+    def evidence(form, pairs):
+        name, (mean, half) = min(pairs.items(), key=lambda item: item[1][0])
+        return (report.plus_minus(mean, half, form).replace("+-", "\u00b1") + (f" ({name})" if name else "")
+                + (f", {sum(m > h for m, h in pairs.values())} of {len(pairs)} above 0" if len(pairs) > 1 else ""))
+    synthetic = run_synthetic.claims({m: v for m, v in finals(ROOT / "results" / "synthetic.csv", -2).items() if m != "Random"})
+    yield from (f"| {text} | {paper} | {evidence('+.1f', pairs)} | {report.verdict(pairs)} |" for text, paper, pairs in synthetic)
+    tables = {task: run_ads.claims(task, {row: v for row, v in finals(path, 0).items() if not row.startswith("yardstick")})
+              for task in "AB" if (path := ROOT / "results" / f"ads_{task}.csv").exists()}
+    for same in zip(*tables.values()):
+        cells = list(zip(tables, same))
+        yield (f"| {same[0][0]} | " + "; ".join(f"{task} {paper}" for task, (_, paper, _) in cells) + " | "
+               + "; ".join(f"{task} {evidence('+.5f', pairs)}" for task, (_, _, pairs) in cells) + " | "
+               + "; ".join(f"{task} {report.verdict(pairs) or 'open, too few runs'}" for task, (_, _, pairs) in cells) + " |")
+
+
+def test_the_table_of_claims_is_that_of_the_committed_results():
+    rows = list(claim_rows())
+    assert len(rows) == len(run_synthetic.CLAIMS) + len(run_ads.CLAIMS) + 1
+    for row in rows:
+        assert row + "\n" in README
 
 
 @pytest.mark.parametrize("file, script, row, seed", [
