@@ -86,13 +86,14 @@ def finals(path, column):
     return {row: {s: v[column] for (name, s), v in rows.items() if name == row} for row in dict.fromkeys(name for name, _ in rows)}
 
 
-def test_the_synthetic_table_and_figure_are_those_of_the_committed_results(capsys, tmp_path):
-    """Printed again from results/synthetic.csv by the script's own code, every line stands in the README."""
-    header, columns, rows = report.read_results(ROOT / "results" / "synthetic.csv")
+@pytest.mark.parametrize("path", sorted((ROOT / "results").glob("**/synthetic.csv")), ids=lambda path: "/".join(path.parts[-2:]))
+def test_the_synthetic_tables_and_figures_are_those_of_the_committed_results(capsys, tmp_path, path):
+    """Printed again from the file by the script's own code, every line stands in the README."""
+    header, columns, rows = report.read_results(path)
     by_method = {m: {s: v for (name, s), v in rows.items() if name == m} for m in run_synthetic.METHODS}
     lines = shown(capsys, run_synthetic.show, header["options"], tmp_path / "synthetic.csv", by_method)
     assert len(lines) == 12 and all(f"    {line}" in README for line in lines)
-    assert (tmp_path / "synthetic.svg").read_text() == (ROOT / "results" / "synthetic.svg").read_text()
+    assert (tmp_path / "synthetic.svg").read_text() == path.with_suffix(".svg").read_text()
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "results").glob("**/ads_*.csv")), ids=lambda path: "/".join(path.parts[-2:]))
