@@ -381,16 +381,25 @@ def tuning_table(score, grid, final, best):
     print("\nTUNED = {\n" + "\n".join(table) + "\n}")
 
 
-def sweep_chart(path, title, name, values, score, grid, final, style):
-    """Print the table of a sweep of one option and draw it: lines over numbers, boxes for words; returns the figure's path."""
-    cells = {m: [[x for x in final.get(label(m, c), {}).values() if math.isfinite(x)] for c in grid[m]] for m in grid}
-    cells = {m: row if len(row) > 1 else row * len(values) for m, row in cells.items()}      # flat for a method that has no such option
+def sweep_chart(path, title, name, values, score, grid, final, style, against):
+    """Print the tables of a sweep of one option and draw it: lines over numbers, boxes for words; returns the figure's path.
+
+    against(method, value) names the row whose values on the same seeds are subtracted in the second table.
+    """
+    final = {row: {s: x for s, x in by_seed.items() if math.isfinite(x)} for row, by_seed in final.items()}
+    rows = {m: [label(m, c) for c in grid[m]] * (len(values) if len(grid[m]) == 1 else 1) for m in grid}     # flat for a method without this option
+    cells = {m: [list(final.get(row, {}).values()) for row in rows[m]] for m in grid}
     words = {"models": "number of models K"}.get(name, name.replace("_", " "))
-    form = ".1f" if max((x for row in cells.values() for cell in row for x in cell), default=0.0) > 1 else ".4f"
+    form, runs = ".1f" if max((x for row in cells.values() for cell in row for x in cell), default=0.0) > 1 else ".4f", max(len(c) for row in cells.values() for c in row)
     print(f"\n{score}: mean +- standard error over runs, by {words}\n")
     print(text_table(["Method", *map(str, values)], [[m, *(plus_minus(*mean_and_error(c), form) if c else "" for c in row)] for m, row in cells.items()]))
+    gaps = {m: ["" if row == (other := against(m, v)) else plus_minus(*paired(final.get(row, {}), final.get(other, {})), "+" + form)
+                for v, row in zip(values, rows[m])] for m in grid}
+    if any(any(row) for row in gaps.values()):
+        print("\nDifferences on the same seeds, mean +- half-width of the 95 % interval: minus " + against(None, None) + "\n")
+        print(text_table(["Method", *map(str, values)], [[m, *row] for m, row in gaps.items() if any(row)]))
     if isinstance(values[0], str):
-        box_chart(path, f"{title}, by {words}: every run is a dot", score, [(m, {v: c for v, c in zip(values, row) if c}) for m, row in cells.items()])
+        box_chart(path, f"{title}, by {words}: {runs} runs, every run is a dot", score, [(m, {v: c for v, c in zip(values, row) if c}) for m, row in cells.items()])
         return path
     series = []
     for m, row in cells.items():
@@ -398,27 +407,29 @@ def sweep_chart(path, title, name, values, score, grid, final, style):
         if points:
             x, y, error = np.array(points).T
             series.append((m, style[m], x, y, None if np.isnan(error).any() else error))
-    line_chart(path, f"{title}, by {words}: mean over runs, band: one standard error", words, score, series, log_x=True)
+    line_chart(path, f"{title}, by {words}: {runs} runs, band: one standard error", words, score, series, log=True)
     return path
 
 
 def verdict(pairs):
-    """Of a claim that all differences {name: (mean, half-width)} are above 0."""
+    """Of a claim that all differences {name: (mean, half-width)} are above 0; none if a single run leaves them without an interval."""
     above, below = sum(mean > half for mean, half in pairs.values()), sum(mean < -half for mean, half in pairs.values())
     if not all(math.isfinite(half) for _, half in pairs.values()):
         return ""
-    return "reproduced" if above == len(pairs) else "not reproduced" if below or (
-        not above and min(pairs.values())[0] < 0) else "partly"
+    return "not reproduced" if below else "reproduced" if above == len(pairs) else "partly" if above else "not reproduced (undecided)"
+
+
+def evidence(pairs, form):
+    """The least difference of a claim, against whom, and how many intervals are above 0."""
+    name, (mean, half) = min(pairs.items(), key=lambda item: item[1][0])
+    return plus_minus(mean, half, form), name, f"{sum(m > h for m, h in pairs.values())} of {len(pairs)}"
 
 
 def claims(where, table, form="+.1f"):
     """Text of a table of claims: (claim, the paper's evidence, {comparison: (mean, half-width) of a difference that it says is above 0})."""
-    lines = []
-    for text, paper, pairs in table:
-        name, (mean, half) = min(pairs.items(), key=lambda item: item[1][0])
-        lines.append([text, paper, plus_minus(mean, half, form), name, f"{sum(m > h for m, h in pairs.values())} of {len(pairs)}", verdict(pairs)])
-    return (f"\nClaims of {where}. Least of the differences, on the same seeds: mean +- half-width of the 95 % interval; how many\n"
-            "of the intervals are above 0. Not reproduced: one is below 0, or none above and the least difference below.\n\n"
+    lines = [[text, paper, *evidence(pairs, form), verdict(pairs)] for text, paper, pairs in table]
+    return (f"\nClaims of {where}: the least of the differences on the same seeds, above 0 if as claimed, mean +- half-width of\n"
+            "an interval (all those of a claim hold together with 95 %), and how many of the intervals are above 0.\n\n"
             + text_table(["Claim", "paper", "least difference", "against or in", "above 0", "verdict"], lines))
 
 
@@ -440,16 +451,17 @@ def call(main):
 
 # ---------------------------------------------------------------- statistics
 
-def t95(df):
+def t95(df, share=1):
     """The 97.5 % quantile of Student's t: half-width of a 95 % interval in standard errors.
 
+    With `share` of them, for as many intervals that hold together with 95 %: each may miss with 5 % / share (Bonferroni).
     With t = sqrt(df) tan(angle) the density of the angle is proportional to cos(angle)^(df - 1); summed on a grid.
     """
     if df < 1:
         return math.inf
     angle = (np.arange(200_000) + 0.5) * (math.pi / 2 / 200_000)
     area = np.cumsum(np.cos(angle) ** (df - 1))
-    return math.sqrt(df) * math.tan(np.interp(0.95, area / area[-1], angle))
+    return math.sqrt(df) * math.tan(np.interp(1.0 - 0.05 / share, area / area[-1], angle))
 
 
 def mean_and_error(values):
@@ -458,12 +470,12 @@ def mean_and_error(values):
     return values.mean(), values.std(ddof=1) / math.sqrt(len(values)) if len(values) > 1 else math.nan
 
 
-def paired(a, b, c=None, d=None):
-    """Mean of a - b (or a - b - (c - d)) over the seeds that all {seed: value} have, and the half-width of its 95 % interval."""
+def paired(a, b, c=None, d=None, share=1):
+    """Mean of a - b (or a - b - (c - d)) over the seeds that all {seed: value} have, and the half-width of its 95 % interval (see t95)."""
     terms = [x for x in (a, b, c, d) if x is not None]
     gaps = [sum(sign * x[seed] for sign, x in zip((1, -1, -1, 1), terms)) for seed in a if all(seed in x for x in terms)]
     mean, error = mean_and_error(gaps) if gaps else (math.nan, math.nan)
-    return mean, t95(len(gaps) - 1) * error
+    return mean, t95(len(gaps) - 1, share) * error
 
 
 def plus_minus(mean, error, form=".1f"):
@@ -485,7 +497,7 @@ def text_table(heads, rows):
 
 # Told apart by colour-blind readers (Okabe and Ito's colours, darkest first) and, in grey, by dash and lightness.
 # Style 0 and 1, thick lines, are for GuideBoot and Online GuideBoot.
-STYLES = [("#000000", ""), ("#0072B2", ""), ("#D55E00", ""), ("#009E73", "7 3"), ("#CC79A7", "7 3"), ("#56B4E9", "7 3"),
+STYLES = [("#000000", ""), ("#0072B2", ""), ("#D55E00", ""), ("#009E73", "7 3"), ("#CC79A7", "7 3"), ("#56B4E9", "14 3"),
           ("#E69F00", "2 3"), ("#0072B2", "2 3"), ("#D55E00", "9 3 2 3"), ("#888888", "2 5")]
 LEGEND = [0, 4, 2]                     # styles of the lines of a panel
 
@@ -517,7 +529,15 @@ def svg(width, height, title):
             f'<text x="12" y="24" font-size="15" font-weight="bold">{escape(title)}</text>']
 
 
-def axes(out, box, xt, yt, x_labels=None):
+def log_ticks(low, high):
+    """Round numbers, evenly spread on a logarithmic scale, that cover low to high."""
+    power = 10.0 ** math.floor(math.log10(low))
+    ticks = [round(m * p, 12) for p in (power, 10 * power) for m in (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8)] + [100 * power]
+    first, last = max(t for t in ticks if t <= low), min((t for t in ticks if t >= high), default=ticks[-1])
+    return np.array([t for t in ticks if first <= t <= last])
+
+
+def axes(out, box, xt, yt, x_labels=None, y_labels=None):
     """Draw axes with ticks xt, yt in the box (left, right, top, bottom); returns sx, sy, which map numbers into it."""
     left, right, top, bottom = box
 
@@ -526,9 +546,9 @@ def axes(out, box, xt, yt, x_labels=None):
 
     def sy(y):
         return bottom - (np.asarray(y, float) - yt[0]) / (yt[-1] - yt[0]) * (bottom - top)
-    for v in yt:
+    for v, text in zip(yt, y_labels or [f"{v:g}" for v in yt]):
         out.append(f'<path d="M{left:.1f} {sy(v):.1f}H{right:.1f}" stroke="#dddddd"/>'
-                   f'<text x="{left - 8:.1f}" y="{sy(v) + 4:.1f}" text-anchor="end">{v:g}</text>')
+                   f'<text x="{left - 8:.1f}" y="{sy(v) + 4:.1f}" text-anchor="end">{text}</text>')
     for v, text in zip(xt, x_labels or [f"{v:,.7g}" for v in xt]):
         out.append(f'<path d="M{sx(v):.1f} {bottom}v5" stroke="black"/>'
                    f'<text x="{sx(v):.1f}" y="{bottom + 20}" text-anchor="middle">{text}</text>')
@@ -545,23 +565,23 @@ def points(x, y):
     return " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y))
 
 
-def line_chart(path, title, x_label, y_label, series, log_x=False, width=860, height=470):
-    """series: (name, style, x, y, half-width of the band or None); lines are labelled at their right end."""
+def line_chart(path, title, x_label, y_label, series, log=False, width=860, height=470):
+    """series: (name, style, x, y, half-width of the band or None), on logarithmic scales or not; lines are labelled at their right end."""
     box = left, right, top, bottom = 74, width - 190, 44, height - 58
-    reach = np.concatenate([np.concatenate([y - band, y + band]) if band is not None else y for _, _, _, y, band in series])
-    out, yt = svg(width, height, title), nice_ticks(reach.min() if log_x else min(0.0, reach.min()), reach.max())
-    if log_x:
-        values = np.unique(np.concatenate([x for _, _, x, _, _ in series]))
-        series = [(name, style, np.log10(x), y, band) for name, style, x, y, band in series]
-        sx, sy = axes(out, box, np.log10(values), yt, [f"{v:g}" for v in values])
+    series = [(name, style, np.asarray(x), y, y - (0.0 if band is None else band), y + (0.0 if band is None else band)) for name, style, x, y, band in series]
+    low, high, out = min(s[4].min() for s in series), max(s[5].max() for s in series), svg(width, height, title)
+    if log and low > 0:
+        xt, yt = np.unique(np.concatenate([s[2] for s in series])), log_ticks(low, high)
+        series = [(name, style, *map(np.log10, lines)) for name, style, *lines in series]
+        sx, sy = axes(out, box, np.log10(xt), np.log10(yt), [f"{v:g}" for v in xt], [f"{v:g}" for v in yt])
     else:
-        sx, sy = axes(out, box, nice_ticks(0, max(x[-1] for _, _, x, _, _ in series)), yt)
+        sx, sy = axes(out, box, nice_ticks(0, max(s[2][-1] for s in series)), nice_ticks(min(0.0, low), high))
     out.append(f'<text x="{(left + right) / 2}" y="{height - 14}" text-anchor="middle">{escape(x_label)}</text>'
                f'<text transform="translate(18 {(top + bottom) / 2}) rotate(-90)" text-anchor="middle">{escape(y_label)}</text>')
-    labels = spread([float(sy(y[-1])) for _, _, _, y, _ in series], 17, top, bottom)
-    for label, (name, style, x, y, band) in zip(labels, series):
-        if band is not None:
-            outline = points(sx(np.append(x, x[::-1])), sy(np.append(y + band, (y - band)[::-1])))
+    labels = spread([float(sy(y[-1])) for _, _, _, y, _, _ in series], 17, top, bottom)
+    for label, (name, style, x, y, lower, upper) in zip(labels, series):
+        if (lower < upper).any():
+            outline = points(sx(np.append(x, x[::-1])), sy(np.append(upper, lower[::-1])))
             out.append(f'<polygon points="{outline}" fill="{STYLES[style % len(STYLES)][0]}" fill-opacity="0.13"/>')
         out.append(f'<polyline points="{points(sx(x), sy(y))}" {stroke(style)}/>'
                    f'<path d="M{float(sx(x[-1])) + 3:.1f} {float(sy(y[-1])):.1f}L{right + 20} {label:.1f}h22" {stroke(style)}/>'
@@ -609,8 +629,8 @@ def box_chart(path, title, x_label, panels, width=860):
             if len(v) > 4:                               # quartiles of fewer would be guesses
                 out.append(f'<path d="M{low:.1f} {y:.1f}H{high:.1f}" stroke="black"/><rect x="{q1:.1f}" y="{y - 8:.1f}" '
                            f'width="{max(q3 - q1, 0.5):.1f}" height="16" stroke="black" fill="{fill}"/>')
+            out += [f'<circle cx="{sx(value):.1f}" cy="{y:.1f}" r="2.6" fill="#D55E00" fill-opacity="0.6"/>' for value in v]
             out.append(f'<path d="M{median:.1f} {y - 8:.1f}v16" stroke="black" stroke-width="2.5"/>')
-            out += [f'<circle cx="{sx(value):.1f}" cy="{y:.1f}" r="2.6" fill="#D55E00" stroke="white" stroke-width="0.6"/>' for value in v]
     out.append(f'<text x="{width / 2}" y="{height - 8}" text-anchor="middle">{escape(x_label)}</text>')
     write_text(path, "\n".join(out) + "\n</svg>\n")
 

@@ -273,8 +273,13 @@ def title(o):
 def show_sweep(o, sweep, path, grid, rows):
     """The table and figure of --sweep; returns the figure's path."""
     style = {row: i for i, row in enumerate(sorted(grid, key=lambda row: "GuideBoot" not in row))}
+
+    def against(row, value):
+        if sweep in ("alpha", "density"):
+            return "the row's own at its usual value" if row is None else report.label(row, {sweep: {**DEFAULTS, **o.get("tuned", {}).get(row, {}), **o}[sweep]})
+        return "GuideBoot's of the setting at the same value" if row is None else report.label(f"{(s := row.split(': ')[0])}: {BEST[s]}", {sweep: value})
     return report.sweep_chart(path.with_suffix(".svg"), title(o), sweep, SWEEPS[sweep][1], "average reward (expected CTR of the shown ads)",
-                              grid, rows, style)
+                              grid, rows, style, against)
 
 
 def claims(task, rows):
@@ -282,7 +287,7 @@ def claims(task, rows):
     what makes its average the std if runs are normal, is less for GuideBoot than for the other rows on average."""
     paper = {f"{s}: {m}": PAPER[s][m]["AB".index(task)] for s in PAPER for m in PAPER[s]}
     table = [(text, f"{min(paper[a][0] - paper[b][0] for a, b in pairs.values()):+.4f}",
-              {name: report.paired(rows[a], rows[b]) for name, (a, b) in pairs.items()}) for text, pairs in CLAIMS]
+              {name: report.paired(rows[a], rows[b], share=len(pairs)) for name, (a, b) in pairs.items()}) for text, pairs in CLAIMS]
     stray = {row: {seed: abs(v - np.mean(list(rows[row].values()))) * np.sqrt(np.pi / 2 * (n := len(rows[row])) / max(n - 1, 1))
                    for seed, v in rows[row].items()} for row in paper}
     gaps, pairs = [], {}
@@ -290,7 +295,7 @@ def claims(task, rows):
         own, others = f"{s}: {BEST[s]}", [f"{s}: {m}" for m in PAPER[s] if m != BEST[s]]
         average = {seed: np.mean([stray[row][seed] for row in others]) for seed in stray[own] if all(seed in stray[row] for row in others)}
         gaps.append(np.mean([paper[row][1] for row in others]) - paper[own][1])
-        mean, half = report.paired(average, stray[own])
+        mean, half = report.paired(average, stray[own], share=len(PAPER))
         pairs[s] = mean, half if len(average) > 2 else np.nan                  # two runs are equally far from their mean
     return table + [("GuideBoot's std is small", f"{min(gaps):+.5f}", pairs)]
 

@@ -271,8 +271,14 @@ def test_a_sweep_varies_one_thing_and_draws_it(tmp_path, capsys, sweep):
     row = rows[f"GuideBoot | {sweep} {values[-1]}", 1]
     o = dict(run_synthetic.settings(dict(tuned=run_synthetic.TUNED), "GuideBoot"), task="synthetic", steps=40, curve=False)
     np.testing.assert_array_equal(row, run_synthetic.run(("GuideBoot", 1, dict(o, **{sweep: values[-1]}))))
-    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith(methods.split(",")[1])]
-    assert len(lines) == 1 and lines[0].count("+-") == len(values)
+    second = methods.split(",")[1]
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith(second)]
+    assert len(lines) == 2 and lines[0].count("+-") == len(values)
+    usual = run_synthetic.settings(dict(tuned=run_synthetic.TUNED), second).get(sweep)      # the second table: paired differences
+    row = second + ("" if second in flat else f" | {sweep} {values[0]}")
+    other = f"{second} | {sweep} {usual}" if sweep in ("alpha", "density") else f"GuideBoot | {sweep} {values[0]}"
+    gaps = [rows[row, s][-2] - rows[other, s][-2] for s in (0, 1)]
+    assert lines[1][len(second):].strip().startswith(report.plus_minus(np.mean(gaps), 12.7062 * abs(gaps[0] - gaps[1]) / 2, "+.1f"))
     run_synthetic.main(["--sweep", sweep.replace("_", "-"), "--methods", "GuideBoot", "--runs", "3", "--steps", "40", "--out", str(tmp_path)])     # goes on
     assert len(report.read_results(tmp_path / f"sweep_{sweep}_40.csv")[2]) == len(rows) + len(values)
     run_synthetic.main(["--sweep", sweep.replace("_", "-"), "--methods", methods, "--runs", "2", "--steps", "40", "--out", str(tmp_path)])
@@ -293,11 +299,11 @@ def test_the_ads_tune_and_sweep_too(tmp_path, capsys):
 
 
 def test_verdicts_worked_by_hand():
-    """Reproduced: all intervals above 0. Not: one below 0, or none above and the least mean below. Else partly; one run proves nothing."""
-    sure, likely, unlikely, opposite = (2.0, 1.9), (2.0, 2.1), (-0.1, 5.0), (-3.0, 1.0)
-    for pairs, expected in (([sure], "reproduced"), ([likely], "partly"), ([unlikely], "not reproduced"), ([opposite], "not reproduced"),
-                            ([sure, sure], "reproduced"), ([sure, unlikely], "partly"), ([likely, unlikely], "not reproduced"),
-                            ([likely, likely], "partly"), ([sure, sure, opposite], "not reproduced"), ([sure, (1.0, math.nan)], ""), ([(1.0, math.inf)], "")):
+    """Not reproduced: an interval below 0, or none above. Reproduced: all above. Else partly. One run proves nothing."""
+    sure, likely, unlikely, opposite, open_ = (2.0, 1.9), (2.0, 2.1), (-0.1, 5.0), (-3.0, 1.0), "not reproduced (undecided)"
+    for pairs, expected in (([sure], "reproduced"), ([likely], open_), ([unlikely], open_), ([opposite], "not reproduced"),
+                            ([sure, sure], "reproduced"), ([sure, unlikely], "partly"), ([likely, unlikely], open_),
+                            ([sure, sure, opposite], "not reproduced"), ([sure, (1.0, math.nan)], ""), ([(1.0, math.inf)], "")):
         assert report.verdict(dict(enumerate(pairs))) == expected, pairs
     line, = [line for line in report.claims("S", [("a", "Fig. 9", {"m": sure, "n": unlikely})]).splitlines() if line.startswith("a ")]
     assert line.split() == ["a", "Fig.", "9", "-0.1", "+-", "5.0", "n", "1", "of", "2", "partly"]
@@ -327,7 +333,7 @@ def test_claims_are_printed_and_a_flat_sweep_too_but_not_two_things_at_once(caps
     row = np.array([5.0, 0.5])
     run_synthetic.show(dict(run_synthetic.DEFAULTS, steps=1, task="synthetic"), tmp_path / "x.csv",
                        {m: {0: (1 + 2 * (m == "OBB")) * row, 1: (1.1 + 2 * (m == "OBB")) * row} for m in run_synthetic.METHODS})
-    assert re.search(r"Online GuideBoot beats OBB +Fig. 3 +\+10.0 \+- 0.0 +1 of 1 +reproduced", capsys.readouterr().out)
+    assert re.search(r"Online GuideBoot beats OBB +works fairly well +\+10.0 \+- 0.0 +1 of 1 +reproduced", capsys.readouterr().out)
     run_synthetic.main(["--sweep", "learning-rate", "--methods", "glm-ucb", "--runs", "1", "--steps", "20", "--out", str(tmp_path)])
     assert capsys.readouterr().out.count("GLM-UCB") == 1                     # flat, alone
     for argv in (["--tune", "--sweep", "alpha"], ["--tune", "--arms"]):
@@ -342,6 +348,21 @@ def test_t95_equals_the_printed_tables():
     for df, expected in ((1, 12.7062), (2, 4.3027), (9, 2.2622), (49, 2.0096), (1000, 1.9623)):
         assert report.t95(df) == pytest.approx(expected, abs=2e-3 * (1 if df > 1 else 5))
     assert report.t95(0) == math.inf
+    assert report.t95(9, share=5) == pytest.approx(3.2498, abs=2e-3) and report.t95(9, share=1) == report.t95(9)       # 99.5 % quantile
+
+
+def test_any_two_lines_are_told_apart_in_grey():
+    """By dash, by width, or by lightness."""
+    grey = lambda colour: 0.299 * int(colour[1:3], 16) + 0.587 * int(colour[3:5], 16) + 0.114 * int(colour[5:], 16)
+    for i, (a, dash_a) in enumerate(report.STYLES):
+        for j, (b, dash_b) in enumerate(report.STYLES[:i]):
+            assert dash_a != dash_b or (i < 2) != (j < 2) or abs(grey(a) - grey(b)) > 25, (i, j)
+
+
+def test_logarithmic_ticks_cover_and_are_round():
+    for low, high in ((231.0, 870.0), (0.0199, 0.0312), (9.0, 11.0), (100.0, 1000.0)):
+        ticks = report.log_ticks(low, high)
+        assert ticks[0] <= low and ticks[-1] >= high and len(ticks) >= 2 and (ticks[1:] > ticks[:-1]).all() and len(ticks) < 14
 
 
 def test_paired_interval_worked_by_hand():
