@@ -40,6 +40,8 @@ class Parser(argparse.ArgumentParser):
 
     def usual(self, defaults, methods, tunable, sweeps):
         """Add the options that every script has; returns add(name, type, help) for its own, with defaults from the table."""
+        self.defaults, self.tunable = defaults, tunable
+
         def add(name, kind, text):
             default = (None, "tuned for each method") if name in tunable else (defaults[name], defaults[name])
             self.add_argument("--" + name.replace("_", "-"), type=kind, default=default[0], metavar=kind.metavar, help=f"{text} (default {default[1]})")
@@ -60,6 +62,11 @@ class Parser(argparse.ArgumentParser):
         if args.tune and args.sweep:
             self.error(f"argument --sweep: not with --tune, got {args.sweep}")
         args.sweep = args.sweep and args.sweep.replace("-", "_")
+        given = [name for name in self.tunable if getattr(args, name, None) is not None] + ["untuned"] * args.untuned
+        if args.tune and given:
+            self.error(f"argument --tune: looks for the values itself, got --{given[0].replace('_', '-')}")
+        if args.sweep and getattr(args, args.sweep, None) not in (None, self.defaults[args.sweep]):
+            self.error(f"argument --sweep: varies {args.sweep.replace('_', ' ')} itself, got --{args.sweep.replace('_', '-')} too")
         return args
 
     def methods(self, text, names):
@@ -286,6 +293,8 @@ def read_results(path):
 
 def differences(old, new, name=""):
     """What differs between two headers, one short text each."""
+    if name == "tuned" and old != new:
+        return [f"tuned: the file has {'other tuned values' if old and new else 'nothing tuned' if new else 'tuned values'}, now {'the tuned values' if new else 'nothing is tuned'}"]
     if isinstance(old, dict) and isinstance(new, dict):
         return [text for key in {**old, **new} for text in differences(old.get(key), new.get(key), key)]
     return [] if old == new else [f"{name}: the file has {'none given' if old is None else old}, now {'none given' if new is None else new}"]
@@ -333,10 +342,11 @@ def given(args, defaults, tunable):
             if name not in ("runs", "seed") and not (name in tunable and getattr(args, name, None) is None)}
 
 
-def unusual(options, defaults, but=("steps", "scale")):
-    """The options that were changed, as a piece of a title."""
-    changed = [(name, value) for name, value in options.items() if name in defaults and name not in but and value != defaults[name]]
-    return "".join(f", {name.replace('_', ' ')} {value}" for name, value in changed) + ("" if options.get("tuned", True) else ", untuned")
+def unusual(options, defaults, tunable, but=("steps", "scale")):
+    """The options that were changed, or given instead of tuned values, as a piece of a title."""
+    changed = [(name, value) for name, value in options.items() if name in defaults and name not in but and (name in tunable or value != defaults[name])]
+    return "".join(f", {name.replace('_', ' ')} {value:g}" if isinstance(value, float) else f", {name.replace('_', ' ')} {value}"
+                   for name, value in changed) + ("" if options.get("tuned", True) else ", untuned")
 
 
 # ---------------------------------------------------------------- tuning, sweeps, claims
@@ -348,7 +358,7 @@ def product(grid):
 
 def sweep_grid(name, sweeps, own):
     """The configurations of a sweep; the one and usual configuration of a method whose `own` grid does not have what is swept."""
-    return [{name: value} for value in sweeps[name][1]] if name in own or name in ("models", "density") else [{}]
+    return [{name: value} for value in sweeps[name][1]] if name in own or name in ("models", "density", "batch") else [{}]
 
 
 def label(method, configuration):
@@ -389,8 +399,12 @@ def sweep_chart(path, title, name, values, score, grid, final, style, against):
     final = {row: {s: x for s, x in by_seed.items() if math.isfinite(x)} for row, by_seed in final.items()}
     rows = {m: [label(m, c) for c in grid[m]] * (len(values) if len(grid[m]) == 1 else 1) for m in grid}     # flat for a method without this option
     cells = {m: [list(final.get(row, {}).values()) for row in rows[m]] for m in grid}
-    words = {"models": "number of models K"}.get(name, name.replace("_", " "))
-    form, runs = ".1f" if max((x for row in cells.values() for cell in row for x in cell), default=0.0) > 1 else ".4f", max(len(c) for row in cells.values() for c in row)
+    if not any(cell for row in cells.values() for cell in row):
+        print("\nno run ended with a number")
+        return None
+    words = {"models": "number of models K", "batch": "b, rows resampled per model and step"}.get(name, name.replace("_", " "))
+    form = ".1f" if max(x for row in cells.values() for cell in row for x in cell) > 1 else ".4f"
+    runs = max(len(cell) for row in cells.values() for cell in row)
     print(f"\n{score}: mean +- standard error over runs, by {words}\n")
     print(text_table(["Method", *map(str, values)], [[m, *(plus_minus(*mean_and_error(c), form) if c else "" for c in row)] for m, row in cells.items()]))
     gaps = {m: ["" if row == (other := against(m, v)) else plus_minus(*paired(final.get(row, {}), final.get(other, {})), "+" + form)
@@ -399,7 +413,8 @@ def sweep_chart(path, title, name, values, score, grid, final, style, against):
         print("\nDifferences on the same seeds, mean +- half-width of the 95 % interval: minus " + against(None, None) + "\n")
         print(text_table(["Method", *map(str, values)], [[m, *row] for m, row in gaps.items() if any(row)]))
     if isinstance(values[0], str):
-        box_chart(path, f"{title}, by {words}: {runs} runs, every run is a dot", score, [(m, {v: c for v, c in zip(values, row) if c}) for m, row in cells.items()])
+        box_chart(path, f"{title}, by {words}: {runs} runs, every run is a dot", score,
+                  [(m, {v: c for v, c in zip(values, row) if c}) for m, row in cells.items() if any(row)])
         return path
     series = []
     for m, row in cells.items():
@@ -407,15 +422,15 @@ def sweep_chart(path, title, name, values, score, grid, final, style, against):
         if points:
             x, y, error = np.array(points).T
             series.append((m, style[m], x, y, None if np.isnan(error).any() else error))
-    line_chart(path, f"{title}, by {words}: {runs} runs, band: one standard error", words, score, series, log=True)
+    line_chart(path, f"{title}, by {words}: " + (f"{runs} runs, band: one standard error" if runs > 1 else "one run"), words, score, series, log=values)
     return path
 
 
 def verdict(pairs):
-    """Of a claim that all differences {name: (mean, half-width)} are above 0; none if a single run leaves them without an interval."""
+    """Of a claim that all differences {name: (mean, half-width)} are above 0."""
     above, below = sum(mean > half for mean, half in pairs.values()), sum(mean < -half for mean, half in pairs.values())
     if not all(math.isfinite(half) for _, half in pairs.values()):
-        return ""
+        return "open, too few runs"
     return "not reproduced" if below else "reproduced" if above == len(pairs) else "partly" if above else "not reproduced (undecided)"
 
 
@@ -526,11 +541,13 @@ def svg(width, height, title):
     """The first lines of a figure: white ground, title."""
     return [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="13">',
             f'<rect width="{width}" height="{height}" fill="white"/>',
-            f'<text x="12" y="24" font-size="15" font-weight="bold">{escape(title)}</text>']
+            f'<text x="12" y="24" font-size="{min(15, 1.7 * width / len(title)):.3g}" font-weight="bold">{escape(title)}</text>']
 
 
 def log_ticks(low, high):
-    """Round numbers, evenly spread on a logarithmic scale, that cover low to high."""
+    """Round numbers for a logarithmic scale that cover low to high, which are above 0."""
+    if high < 2.5 * low:
+        return nice_ticks(low, high)
     power = 10.0 ** math.floor(math.log10(low))
     ticks = [round(m * p, 12) for p in (power, 10 * power) for m in (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8)] + [100 * power]
     first, last = max(t for t in ticks if t <= low), min((t for t in ticks if t >= high), default=ticks[-1])
@@ -565,15 +582,17 @@ def points(x, y):
     return " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y))
 
 
-def line_chart(path, title, x_label, y_label, series, log=False, width=860, height=470):
-    """series: (name, style, x, y, half-width of the band or None), on logarithmic scales or not; lines are labelled at their right end."""
-    box = left, right, top, bottom = 74, width - 190, 44, height - 58
+def line_chart(path, title, x_label, y_label, series, log=None, width=860, height=470):
+    """series: (name, style, x, y, half-width of the band or None); lines are labelled at their right end.
+
+    `log`: the values of x, if both scales are to be logarithmic.
+    """
+    box = left, right, top, bottom = 74, width - 70 - 8 * max(len(s[0]) for s in series), 44, height - 58
     series = [(name, style, np.asarray(x), y, y - (0.0 if band is None else band), y + (0.0 if band is None else band)) for name, style, x, y, band in series]
     low, high, out = min(s[4].min() for s in series), max(s[5].max() for s in series), svg(width, height, title)
-    if log and low > 0:
-        xt, yt = np.unique(np.concatenate([s[2] for s in series])), log_ticks(low, high)
+    if log is not None and low > 0 < len(yt := log_ticks(low, high)) and yt[0] > 0:
         series = [(name, style, *map(np.log10, lines)) for name, style, *lines in series]
-        sx, sy = axes(out, box, np.log10(xt), np.log10(yt), [f"{v:g}" for v in xt], [f"{v:g}" for v in yt])
+        sx, sy = axes(out, box, np.log10(log), np.log10(yt), [f"{v:g}" for v in log], [f"{v:g}" for v in yt])
     else:
         sx, sy = axes(out, box, nice_ticks(0, max(s[2][-1] for s in series)), nice_ticks(min(0.0, low), high))
     out.append(f'<text x="{(left + right) / 2}" y="{height - 14}" text-anchor="middle">{escape(x_label)}</text>'
@@ -629,8 +648,8 @@ def box_chart(path, title, x_label, panels, width=860):
             if len(v) > 4:                               # quartiles of fewer would be guesses
                 out.append(f'<path d="M{low:.1f} {y:.1f}H{high:.1f}" stroke="black"/><rect x="{q1:.1f}" y="{y - 8:.1f}" '
                            f'width="{max(q3 - q1, 0.5):.1f}" height="16" stroke="black" fill="{fill}"/>')
-            out += [f'<circle cx="{sx(value):.1f}" cy="{y:.1f}" r="2.6" fill="#D55E00" fill-opacity="0.6"/>' for value in v]
             out.append(f'<path d="M{median:.1f} {y - 8:.1f}v16" stroke="black" stroke-width="2.5"/>')
+            out += [f'<circle cx="{sx(value):.1f}" cy="{y:.1f}" r="2.6" fill="#D55E00" fill-opacity="0.6"/>' for value in v]
     out.append(f'<text x="{width / 2}" y="{height - 8}" text-anchor="middle">{escape(x_label)}</text>')
     write_text(path, "\n".join(out) + "\n</svg>\n")
 

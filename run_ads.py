@@ -9,7 +9,7 @@
   python run_ads.py --task B --setting online
   python run_ads.py --scale 1 --runs 1 --methods online-guideboot       the paper's size, 4.5 million steps
 
-  python run_ads.py --tune                                find the values of the table TUNED: about an hour
+  python run_ads.py --tune --scale 0.05 --runs 1          find the values of the table TUNED: half an hour
   python run_ads.py --sweep density                       what guidance adds: some minutes
 
 The paper's simulators were built from Tencent's logs, which are not public: the worlds here are invented, with the
@@ -167,7 +167,7 @@ BAGS = ("GuideBoot", "Online GuideBoot", "Bootstrap", "OBB", "Giro")
 SWEEPS = {                  # --sweep: what is varied, on top of the tuned values, and for which methods
     "alpha": (("GuideBoot", "Online GuideBoot"), (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)),
     "models": (BAGS, (1, 2, 5, 10, 20)),
-    "learning_rate": (tuple(GRID), (0.0001, 0.0003, 0.001, 0.003, 0.01)),
+    "learning_rate": (BAGS, (0.0001, 0.0003, 0.001, 0.003, 0.01)),
     "density": (("GuideBoot", "Online GuideBoot"), ("none", "unguided", "harmonic", "count")),
 }
 # The paper's results: setting -> method -> (reward, std) on A, (reward, std) on B.
@@ -204,7 +204,7 @@ def options(argv):
     add("world", report.number(int, 0, high=10 ** 9), "another number, another invented world; seeds never change it")
     add("drift", report.number(float, 0, high=10), "how fast tastes drift; 0: not at all")
     add("models", report.number(int, 1, high=100), "K, the number of models in a bag")
-    add("buffer", whole, "c, steps between two learning phases, at scale 1; times the scale, but not less than 128")
+    add("buffer", whole, "c, steps between two learning phases, at scale 1; times the scale, but not less than 128 (or N)")
     add("minibatches", report.number(int, 1, high=1000), "n, mini-batches per learning phase")
     add("passes", report.number(int, 1, high=1000), "replay methods learn from so many times the rows that were served")
     add("learning_rate", positive, "Adam's learning rate")
@@ -227,6 +227,8 @@ def options(argv):
     for s in settings:
         if len(settings) == 1 and args.methods is not None and (others := [m for m in wanted if m not in PAPER[s]]):
             p.error(f"argument --methods: must be in the {s} table ({', '.join(PAPER[s])}), got {', '.join(others)}")
+    if args.minibatches > (c := learning_sizes(vars(args))[0]):
+        p.error(f"argument --minibatches: must be at most c, {c}, got {args.minibatches}")
     args.out = p.folder(args.out)
     return args
 
@@ -260,6 +262,7 @@ def main(argv=None):
     code = report.experiment(results, run, jobs, args.workers)
     rows = {row: {s: results.rows[row, s][0] for s in seeds if (row, s) in results.rows} for row in dict.fromkeys(job[0] for job in jobs)}
     if any(rows.values()):
+        results.path.with_suffix(".svg").unlink(missing_ok=True)          # no figure of another command is left
         drawn = (report.tuning_table("reward", grid, rows, max) if args.tune else
                  show_sweep(o, args.sweep, results.path, grid, rows) if args.sweep else show(args.task, title(o), results.path, rows))
         print(f"\n{report.duration(time.monotonic() - started)}. The results are in {results.path}" + (f", the figure is {drawn}" if drawn else ""))
@@ -267,7 +270,7 @@ def main(argv=None):
 
 
 def title(o):
-    return f"Ads {o['task']} (a stand-in), scale {o['scale']:g}" + report.unusual(o, DEFAULTS)
+    return f"Ads {o['task']} (a stand-in), scale {o['scale']:g}" + (f", first {o['steps']:,} steps" if o["steps"] else "") + report.unusual(o, DEFAULTS, TUNABLE)
 
 
 def show_sweep(o, sweep, path, grid, rows):

@@ -8,7 +8,7 @@
   python run_synthetic.py --methods guideboot,ts-blr      two methods only
   python run_synthetic.py --runs 50 --steps 10000         the paper's number of runs
   python run_synthetic.py --arms                          the multi-armed case of Section 3.4: no context
-  python run_synthetic.py --tune                          find the values of the table TUNED: about an hour
+  python run_synthetic.py --tune --runs 12                find the values of the table TUNED: half an hour
   python run_synthetic.py --sweep alpha                   GuideBoot's regret against alpha: some minutes
 
 It prints a table sorted by regret (lower is better) and writes synthetic.csv (arms.csv) and a figure, an SVG that
@@ -160,6 +160,8 @@ SWEEPS = {                  # --sweep: what is varied, on top of the tuned value
     "models": (BAGS, (1, 2, 5, 10, 20)),
     "learning_rate": (tuple(GRID), RATES),
     "density": (("GuideBoot", "Online GuideBoot"), ("none", "unguided", "count", "harmonic")),
+    "batch": (("GuideBoot", "Bootstrap", "Giro", "e-greedy"), (16, 64, 256, 1024)),
+    "ucb_strength": (("GLM-UCB",), (0.001, 0.01, 0.1, 0.3, 1.0)),
 }
 OTHERS = [m for m in GRID if m != "GuideBoot"]
 CLAIMS = (                  # of Section 5.1, the paper's words; a - b > 0 for every comparison (a, b), a - b > c - d for (a, b, c, d)
@@ -179,17 +181,21 @@ def options(argv):
     add = p.usual(DEFAULTS, f"{', '.join(METHODS)}; with --arms of: {', '.join(ARMS)}", TUNABLE, [name.replace("_", "-") for name in SWEEPS])
     whole, positive = report.number(int, 1, high=10 ** 9), report.number(float, 0, above=True)
     add("steps", whole, "time steps of a run")
-    add("alpha", positive, "strength of GuideBoot's guidance, and the prior of --arms' Thompson sampling")
+    add("alpha", positive, "strength of GuideBoot's guidance, and, with --arms (default 1), the prior of Thompson sampling")
     add("models", report.number(int, 1, high=1000), "K, the number of models in a bag")
     add("batch", report.number(int, 1, high=10 ** 6), "b, rows that each model resamples per step (replay methods)")
     add("buffer", whole, "c, steps between two learning phases (online methods)")
     add("minibatches", whole, "n, mini-batches per learning phase (online methods)")
     add("learning_rate", positive, "Adam's learning rate")
+    add("epsilon", report.number(float, 0, high=1), "of epsilon-greedy")
+    add("giro_alpha", report.number(float, 0, high=1), "Giro's probability of a pseudo pair")
+    add("ucb_strength", report.number(float, 0), "factor of GLM-UCB's bonus")
+    add("precision", positive, "prior precision of GLM-UCB and TS-BLR")
     p.add_argument("--arms", action="store_true", dest="arms_task",
                    help="the multi-armed comparison instead: ten arms, no context; uses alpha, runs, steps and seed alone")
     args = p.parse_args(argv)
     if args.arms_task and (args.tune or args.sweep):
-        p.error("argument --arms: not with --tune or --sweep, got both")
+        p.error(f"argument --arms: not with --tune or --sweep, got --{'tune' if args.tune else 'sweep'} too")
     names = ARMS if args.arms_task else GRID if args.tune else SWEEPS[args.sweep][0] if args.sweep else METHODS
     args.methods = p.methods(args.methods, list(names)) if args.methods is not None else list(names)
     args.out = p.folder(args.out)
@@ -201,6 +207,8 @@ def main(argv=None):
     task = "arms" if args.arms_task else "synthetic"
     o = dict(report.given(args, DEFAULTS, TUNABLE), task=task, tuned={} if args.arms_task or args.untuned or args.tune else TUNED,
              curve=not (args.tune or args.sweep))
+    if args.arms_task:                 # all else is without effect there
+        o = {name: o[name] for name in ("task", "steps", "arms", "alpha", "giro_alpha", "curve") if name in o}
     here = Path(__file__).parent
     header = dict(options=o, code=report.fingerprint(*(here / f"{m}.py" for m in ("guideboot", "baselines", "envs", "nn", "run_synthetic"))))
     if args.tune:
@@ -222,6 +230,7 @@ def main(argv=None):
             if (by_seed := {s: results.rows[row, s] for s in seeds if (row, s) in results.rows})}
     if rows:
         final = {row: {s: v[-2] for s, v in by_seed.items()} for row, by_seed in rows.items()}
+        results.path.with_suffix(".svg").unlink(missing_ok=True)          # no figure of another command is left
         drawn = (report.tuning_table("regret", grid, final, min) if args.tune else
                  show_sweep(o, args.sweep, results.path, grid, final) if args.sweep else show(o, results.path, rows))
         print(f"\n{report.duration(time.monotonic() - started)}. The results are in {results.path}" + (f", the figure is {drawn}" if drawn else ""))
@@ -236,10 +245,10 @@ def claims(final):
 def show_sweep(o, sweep, path, grid, final):
     """The table and figure of --sweep; returns the figure's path."""
     def against(method, value):
-        if sweep in ("alpha", "density"):
+        if sweep not in ("models", "learning_rate"):
             return "the method's own at its usual value" if method is None else report.label(method, {sweep: settings(o, method)[sweep]})
         return "GuideBoot's at the same value" if method is None else report.label("GuideBoot", {sweep: value})
-    return report.sweep_chart(path.with_suffix(".svg"), "Synthetic task", sweep, SWEEPS[sweep][1],
+    return report.sweep_chart(path.with_suffix(".svg"), "Synthetic task" + report.unusual(o, DEFAULTS, TUNABLE), sweep, SWEEPS[sweep][1],
                               f"cumulative regret after {o['steps']:,} steps", grid, final, STYLE, against)
 
 
@@ -268,7 +277,7 @@ def show(o, path, rows):
             series.append((m, STYLE[m], steps, average.mean(axis=0), band))
     if series:
         runs = max(map(len, rows.values()))
-        title = ("Synthetic task (Fig. 3)" if o["task"] == "synthetic" else f"{DEFAULTS['arms']} Bernoulli arms") + report.unusual(o, DEFAULTS)
+        title = ("Synthetic task (Fig. 3)" if o["task"] == "synthetic" else f"{DEFAULTS['arms']} Bernoulli arms") + report.unusual(o, DEFAULTS, TUNABLE)
         report.line_chart(path.with_suffix(".svg"), f"{title}: " + (f"{runs} runs, band: one standard error" if runs > 1 else "one run"),
                           "step t", "average regret per step up to t", series)
         return path.with_suffix(".svg")

@@ -126,8 +126,8 @@ def test_the_figure_shows_regret_divided_by_the_step(tmp_path, monkeypatch, caps
     monkeypatch.setattr(report, "line_chart", lambda path, title, x, y, series, **_: drawn.append((title, series)))
     rows = {"OBB": {0: np.array([2.0, 6.0, 0.5]), 1: np.array([4.0, 10.0, 0.5]), 2: np.full(3, np.nan)}}
     monkeypatch.setattr(run_synthetic, "checkpoints", lambda steps: np.array([10, 20]))
-    run_synthetic.show(dict(run_synthetic.DEFAULTS, steps=20, task="synthetic", alpha=3.0), tmp_path / "x.csv", rows)
-    assert drawn[0][0] == "Synthetic task (Fig. 3), alpha 3.0: 3 runs, band: one standard error"
+    run_synthetic.show(dict(steps=20, task="synthetic", alpha=3.0, models=5, batch=9), tmp_path / "x.csv", rows)
+    assert drawn[0][0] == "Synthetic task (Fig. 3), alpha 3, batch 9: 3 runs, band: one standard error"
     (name, _, x, y, band), = drawn[0][1]
     assert name == "OBB" and x.tolist() == [10, 20] and y == pytest.approx([0.3, 0.4]) and band == pytest.approx([0.1, 0.1])
     text = capsys.readouterr().out
@@ -260,9 +260,9 @@ def test_a_diverged_configuration_is_never_the_best_and_an_edge_is_named(capsys)
         assert f'"m": dict(a={value}),' in text and re.search(rf"a {value} +{edge}$" if edge else rf"a {value}$", text, re.M)
 
 
-@pytest.mark.parametrize("sweep", run_synthetic.SWEEPS)
+@pytest.mark.parametrize("sweep", [sweep for sweep in run_synthetic.SWEEPS if sweep != "ucb_strength"])
 def test_a_sweep_varies_one_thing_and_draws_it(tmp_path, capsys, sweep):
-    methods = {"learning_rate": "GuideBoot,GLM-UCB", "models": "GuideBoot,OBB"}.get(sweep, "GuideBoot,Online GuideBoot")
+    methods = {"learning_rate": "GuideBoot,GLM-UCB", "models": "GuideBoot,OBB", "batch": "GuideBoot,e-greedy"}.get(sweep, "GuideBoot,Online GuideBoot")
     run_synthetic.main(["--sweep", sweep.replace("_", "-"), "--methods", methods, "--runs", "2", "--steps", "40", "--out", str(tmp_path)])
     values = run_synthetic.SWEEPS[sweep][1]
     _, _, rows = report.read_results(tmp_path / f"sweep_{sweep}_40.csv")
@@ -276,7 +276,7 @@ def test_a_sweep_varies_one_thing_and_draws_it(tmp_path, capsys, sweep):
     assert len(lines) == 2 and lines[0].count("+-") == len(values)
     usual = run_synthetic.settings(dict(tuned=run_synthetic.TUNED), second).get(sweep)      # the second table: paired differences
     row = second + ("" if second in flat else f" | {sweep} {values[0]}")
-    other = f"{second} | {sweep} {usual}" if sweep in ("alpha", "density") else f"GuideBoot | {sweep} {values[0]}"
+    other = f"{second} | {sweep} {usual}" if sweep in ("alpha", "density", "batch") else f"GuideBoot | {sweep} {values[0]}"
     gaps = [rows[row, s][-2] - rows[other, s][-2] for s in (0, 1)]
     assert lines[1][len(second):].strip().startswith(report.plus_minus(np.mean(gaps), 12.7062 * abs(gaps[0] - gaps[1]) / 2, "+.1f"))
     run_synthetic.main(["--sweep", sweep.replace("_", "-"), "--methods", "GuideBoot", "--runs", "3", "--steps", "40", "--out", str(tmp_path)])     # goes on
@@ -284,6 +284,50 @@ def test_a_sweep_varies_one_thing_and_draws_it(tmp_path, capsys, sweep):
     run_synthetic.main(["--sweep", sweep.replace("_", "-"), "--methods", methods, "--runs", "2", "--steps", "40", "--out", str(tmp_path)])
     words = " ".join(t.text for t in ET.parse(tmp_path / f"sweep_{sweep}_40.svg").iter("{http://www.w3.org/2000/svg}text"))
     assert all(f"{v}" in words if isinstance(v, str) else f"{v:g}" in words for v in values) and methods.split(",")[1] in words
+
+
+@pytest.mark.parametrize("sweep", ["density", "models"])
+def test_a_sweep_cut_short_is_shown_as_far_as_it_went(tmp_path, capsys, recwarn, sweep):
+    """One value of one method done; then nothing but diverged runs."""
+    values, methods = run_synthetic.SWEEPS[sweep][1], run_synthetic.SWEEPS[sweep][0]
+    grid = {m: [{sweep: v} for v in values] for m in methods}
+    o, row = dict(steps=50, tuned=run_synthetic.TUNED), f"{methods[0]} | {sweep} {values[1]}"
+    path = run_synthetic.show_sweep(o, sweep, tmp_path / "s.csv", grid, {row: {0: 12.5}})
+    text = path.read_text()
+    assert "nan" not in text and "12.5" in capsys.readouterr().out and not recwarn.list
+    assert sweep == "density" or all(f">{v}<" in text for v in values)               # the axis is that of the whole sweep
+    assert run_synthetic.show_sweep(o, sweep, tmp_path / "t.csv", grid, {row: {0: math.nan}}) is None
+    assert "no run ended with a number" in capsys.readouterr().out and not (tmp_path / "t.svg").exists()
+
+
+def test_no_figure_of_an_earlier_command_is_left(tmp_path, capsys):
+    usual = ["--learning-rate", "1e308", "--runs", "1", "--steps", "20", "--out", str(tmp_path), "--methods"]
+    run_synthetic.main([*usual, "random"])
+    assert "learning rate 1e+308" in (tmp_path / "synthetic.svg").read_text()
+    run_synthetic.main([*usual, "guideboot"])
+    assert not (tmp_path / "synthetic.svg").exists()
+
+
+def test_a_given_value_is_named_even_if_it_is_the_untuned_one(tmp_path, capsys):
+    run_synthetic.main(["--alpha", "1", "--methods", "random", "--runs", "1", "--steps", "5", "--out", str(tmp_path)])
+    assert "(Fig. 3), alpha 1: one run" in (tmp_path / "synthetic.svg").read_text()
+    run_synthetic.main(["--untuned", "--methods", "random", "--runs", "1", "--steps", "5", "--out", str(tmp_path)])
+    assert "(Fig. 3), untuned: one run" in (tmp_path / "synthetic.svg").read_text() and (tmp_path / "synthetic.other-alpha-1.csv").exists()
+    run_synthetic.main(["--methods", "random", "--runs", "1", "--steps", "5", "--out", str(tmp_path)])
+    assert (tmp_path / "synthetic.other-tuned-1.csv").exists()
+    assert "tuned: the file has nothing tuned, now the tuned values: the earlier" in capsys.readouterr().out
+    run_synthetic.main(["--arms", "--runs", "1", "--steps", "5", "--out", str(tmp_path)])
+    assert "10 Bernoulli arms: one run" in (tmp_path / "arms.svg").read_text()
+    run_synthetic.main(["--arms", "--batch", "7", "--runs", "1", "--steps", "5", "--out", str(tmp_path)])      # without effect, so goes on
+    assert "already done: nothing to run" in capsys.readouterr().out
+
+
+def test_the_strength_of_glm_ucb_is_swept_alone(tmp_path, capsys):
+    assert run_synthetic.main(["--sweep", "ucb-strength", "--runs", "1", "--steps", "40", "--out", str(tmp_path)]) == 0
+    _, _, rows = report.read_results(tmp_path / "sweep_ucb_strength_40.csv")
+    for strength in run_synthetic.SWEEPS["ucb_strength"][1]:
+        o = dict(tuned=run_synthetic.TUNED, task="synthetic", steps=40, curve=False, ucb_strength=strength)
+        np.testing.assert_array_equal(rows[f"GLM-UCB | ucb_strength {strength}", 0], run_synthetic.run(("GLM-UCB", 0, o)))
 
 
 def test_the_ads_tune_and_sweep_too(tmp_path, capsys):
@@ -303,7 +347,7 @@ def test_verdicts_worked_by_hand():
     sure, likely, unlikely, opposite, open_ = (2.0, 1.9), (2.0, 2.1), (-0.1, 5.0), (-3.0, 1.0), "not reproduced (undecided)"
     for pairs, expected in (([sure], "reproduced"), ([likely], open_), ([unlikely], open_), ([opposite], "not reproduced"),
                             ([sure, sure], "reproduced"), ([sure, unlikely], "partly"), ([likely, unlikely], open_),
-                            ([sure, sure, opposite], "not reproduced"), ([sure, (1.0, math.nan)], ""), ([(1.0, math.inf)], "")):
+                            ([sure, sure, opposite], "not reproduced"), ([sure, (1.0, math.nan)], "open, too few runs"), ([(1.0, math.inf)], "open, too few runs")):
         assert report.verdict(dict(enumerate(pairs))) == expected, pairs
     line, = [line for line in report.claims("S", [("a", "Fig. 9", {"m": sure, "n": unlikely})]).splitlines() if line.startswith("a ")]
     assert line.split() == ["a", "Fig.", "9", "-0.1", "+-", "5.0", "n", "1", "of", "2", "partly"]
@@ -336,7 +380,8 @@ def test_claims_are_printed_and_a_flat_sweep_too_but_not_two_things_at_once(caps
     assert re.search(r"Online GuideBoot beats OBB +works fairly well +\+10.0 \+- 0.0 +1 of 1 +reproduced", capsys.readouterr().out)
     run_synthetic.main(["--sweep", "learning-rate", "--methods", "glm-ucb", "--runs", "1", "--steps", "20", "--out", str(tmp_path)])
     assert capsys.readouterr().out.count("GLM-UCB") == 1                     # flat, alone
-    for argv in (["--tune", "--sweep", "alpha"], ["--tune", "--arms"]):
+    for argv in (["--tune", "--sweep", "alpha"], ["--tune", "--arms"], ["--tune", "--alpha", "3"], ["--tune", "--untuned"],
+                 ["--sweep", "alpha", "--alpha", "3"], ["--sweep", "models", "--models", "7"]):
         with pytest.raises(SystemExit):
             run_synthetic.main([*argv, "--out", str(tmp_path)])
         assert capsys.readouterr().err.count("\n") == 1
