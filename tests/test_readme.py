@@ -159,9 +159,18 @@ def test_committed_results_are_of_this_code_and_of_the_tuned_values(path):
     """The command that made a file would go on with it, not move it aside."""
     header, _, _ = report.read_results(path)
     script = run_ads if "ads_" in path.stem else run_synthetic
-    assert header["options"]["tuned"] == ({} if path.parent.name == "untuned" else script.TUNED)
+    assert header["options"]["tuned"] == ({} if path.parent.name == "untuned" or path.stem.startswith("tune_") else script.TUNED)
     if header["python"].split(".")[:2] == [str(v) for v in sys.version_info[:2]]:
         assert header["code"] == report.fingerprint(*(ROOT / f"{m}.py" for m in ("guideboot", "baselines", "envs", "nn", script.__name__)))
+
+
+def test_the_tuned_values_of_the_ads_are_the_best_of_the_committed_tuning():
+    header, _, rows = report.read_results(ROOT / "results" / "tune_ads_A.csv")
+    assert header["options"]["world"] == 1000 and {seed for _, seed in rows} == {1000} and header["options"]["scale"] == 0.05
+    for row, chosen in run_ads.TUNED.items():
+        tried = {key: value[0] for (key, _), value in rows.items() if key.startswith(row + " | ")}
+        best = max(tried, key=tried.get)
+        assert len(tried) == 9 and dict(part.rsplit(" ", 1) for part in best.split(" | ")[1:]) == {name: str(value) for name, value in chosen.items()}
 
 
 @pytest.mark.parametrize("file, script, row, seed", [
