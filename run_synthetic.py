@@ -4,7 +4,7 @@
 # ///
 """Reproduce Figure 3 of the GuideBoot paper: ten methods on the synthetic Bernoulli bandit of Section 5.1.
 
-  python run_synthetic.py                                 the default: about a minute on two cores
+  python run_synthetic.py                                 the default: one to two minutes on two cores
   python run_synthetic.py --methods guideboot,ts-blr      two methods only
   python run_synthetic.py --runs 50 --steps 10000         the paper's number of runs
   python run_synthetic.py --arms                          the multi-armed case of Section 3.4: no context
