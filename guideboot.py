@@ -467,15 +467,19 @@ def figure(path, alpha=1):
 
 def main():
     p = argparse.ArgumentParser(description="The example of Ad_A and Ad_B (Section 3.2), worked exactly.")
-    p.add_argument("--arms", action="store_true", help="the multi-armed comparison instead, some seconds")
-    p.add_argument("--figure", nargs="?", const="out/posteriors.svg", metavar="FILE", help="draw the three posteriors instead (default %(const)s)")
+    p.error = lambda message: p.exit(2, f"{p.prog}: {message}\n")                # one line
+    instead = p.add_mutually_exclusive_group()
+    instead.add_argument("--arms", action="store_true", help="the multi-armed comparison instead, some seconds")
+    instead.add_argument("--figure", nargs="?", const="out/posteriors.svg", metavar="FILE", help="draw the three posteriors instead (default %(const)s)")
     args = p.parse_args()
-    if args.figure:
-        figure(Path(args.figure))
-    elif args.arms:
-        arms()
-    else:
-        example()
+    if args.figure is not None and Path(args.figure).is_dir():
+        p.error(f"argument --figure: must be a file, got the folder {args.figure!r}")
+    try:
+        arms() if args.arms else example() if args.figure is None else figure(Path(args.figure))
+    except KeyboardInterrupt:
+        raise SystemExit(130)
+    except OSError as error:
+        raise SystemExit(f"argument --figure: must be a file that can be written, got {args.figure!r} ({error.strerror})")
 
 
 if __name__ == "__main__":

@@ -210,12 +210,12 @@ def duration(seconds):
 def fingerprint(*modules):
     """A short hash of the code of these files; the Python version counts, comments, docstrings and layout do not.
 
-    Nor does what stands after a script's function `run`: it asks for runs and shows them, but their numbers come from
-    `run` and from the options, which the header has in full.
+    Nor do what stands after a script's function `run`, which asks for runs and shows them (their numbers come from
+    `run` and from the options, which the header has in full), and a module's `main`.
     """
     trees = [ast.parse(Path(module).read_text(encoding="utf-8")) for module in modules]
     for tree in trees:
-        ends = [i + 1 for i, node in enumerate(tree.body) if getattr(node, "name", "") == "run"]
+        ends = [i + (node.name == "run") for i, node in enumerate(tree.body) if getattr(node, "name", "") in ("run", "main")]
         del tree.body[min(ends, default=len(tree.body)):]
         for node in ast.walk(tree):
             if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node) is not None:

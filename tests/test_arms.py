@@ -1,5 +1,6 @@
 """The multi-armed case of Section 3.4, exactly: the guided bootstrap against the Beta posterior."""
 import math
+import os
 import shutil
 import subprocess
 import sys
@@ -333,6 +334,32 @@ def test_guideboot_and_nn_alone_run_the_example_and_the_comparison(tmp_path):
     assert list(regret) == ["Bootstrap", "GuideBoot", "Thompson (Beta)"] and all(0 < value < 100 for value in regret.values())
     alone = run("--figure")
     assert alone.returncode == 1 and alone.stderr == "the figure needs report.py beside this file\n"
+
+
+@pytest.mark.parametrize("argv, code, message", [
+    (["--figure", "."], 2, "guideboot.py: argument --figure: must be a file, got the folder '.'\n"),
+    (["--figure", ""], 2, "guideboot.py: argument --figure: must be a file, got the folder ''\n"),
+    (["--figure", "taken/p.svg"], 1, "argument --figure: must be a file that can be written, got 'taken/p.svg' (File exists)\n"),
+    (["--arms", "--figure", "p.svg"], 2, "guideboot.py: argument --figure: not allowed with argument --arms\n"),
+    (["--arm5"], 2, "guideboot.py: unrecognized arguments: --arm5\n")])
+def test_what_cannot_be_done_is_told_in_one_line(tmp_path, monkeypatch, capsys, argv, code, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "taken").touch()                                              # a file where a folder would have to be
+    monkeypatch.setattr(sys, "argv", ["guideboot.py", *argv])
+    with pytest.raises(SystemExit) as stopped:
+        gb.main()
+    told = capsys.readouterr().err or f"{stopped.value.code}\n"               # a text as code is printed by Python, code 1
+    assert told == message and stopped.value.code in (code, message.rstrip("\n")) and sorted(os.listdir()) == ["taken"]
+
+
+def test_the_keyboard_stops_the_comparison_without_a_traceback(monkeypatch):
+    def interrupted():
+        raise KeyboardInterrupt
+    monkeypatch.setattr(gb, "arms", interrupted)
+    monkeypatch.setattr(sys, "argv", ["guideboot.py", "--arms"])
+    with pytest.raises(SystemExit) as stopped:
+        gb.main()
+    assert stopped.value.code == 130
 
 
 def test_the_comparison_measures_pseudo_regret(monkeypatch, capsys):

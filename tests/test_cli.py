@@ -477,10 +477,14 @@ def test_fingerprint_ignores_comments_and_docstrings_and_notices_code(tmp_path):
         (tmp_path / f"{i}.py").write_text(text)
         prints.append(report.fingerprint(tmp_path / f"{i}.py"))
     assert prints[0] == prints[1] != prints[2]
-    for text, same in (("def run():\n    x = 1\nC = 1\n", True), ("def run():\n    x = 1\nC = 2\ndef f(): 1\n", True), ("C = 1\ndef run():\n    x = 1\n", False)):
+    for text in ("def run():\n    x = 1\nC = 1\n", "def run():\n    x = 1\nC = 2\ndef f(): 1\n", "C = 1\ndef run():\n    x = 1\n"):
         (tmp_path / "run.py").write_text(text)                                # what comes after `run` makes no numbers
         prints.append(report.fingerprint(tmp_path / "run.py"))
     assert prints[3] == prints[4] != prints[5]
+    for text in ("C = 1\ndef main(): 1\nmain()\n", "C = 1\ndef main(): 2\n", "C = 2\ndef main(): 1\n"):
+        (tmp_path / "main.py").write_text(text)                               # nor does `main`, with which a module ends
+        prints.append(report.fingerprint(tmp_path / "main.py"))
+    assert prints[6] == prints[7] != prints[8]
 
 
 @pytest.mark.parametrize("script", [run_synthetic, run_ads])
