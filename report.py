@@ -384,7 +384,7 @@ def tuning_table(score, grid, final, best):
         edges = [name for name, value in chosen.items() if value in (min(v := [c[name] for c in configurations]), max(v))]
         lines.append([method, f"{len(means)}", *(f"{means[ranked[i]]:.4g}" for i in (0, len(ranked) // 2, -1)),
                       ", ".join(f"{name} {value:g}" for name, value in chosen.items()), ", ".join(edges)])
-        table.append(f'    "{method}": dict(' + ", ".join(f"{name}={value:g}" for name, value in chosen.items()) + "),")
+        table.append(f'    "{method}": dict(' + ", ".join(f"{name}={value}" for name, value in chosen.items()) + "),")
     if not lines:
         return
     print("\n" + text_table(["Method", "tried", f"best {score}", "median", "worst", "best configuration", "at an edge"], lines))
@@ -434,6 +434,12 @@ def verdict(pairs):
     return "not reproduced" if below else "reproduced" if above == len(pairs) else "partly" if above else "not reproduced (undecided)"
 
 
+def verdicts(table):
+    """Of every claim of a table. One that contains a claim which is refuted is refuted with it, though its own more intervals are wider."""
+    alone, means = [verdict(pairs) for _, _, pairs in table], [{name: mean for name, (mean, _) in pairs.items()}.items() for _, _, pairs in table]
+    return ["not reproduced" if any(v == "not reproduced" and part <= whole for v, part in zip(alone, means)) else own for own, whole in zip(alone, means)]
+
+
 def evidence(pairs, form):
     """The least difference of a claim, against whom, and how many intervals are above 0."""
     name, (mean, half) = min(pairs.items(), key=lambda item: item[1][0])
@@ -442,7 +448,7 @@ def evidence(pairs, form):
 
 def claims(where, table, form="+.1f"):
     """Text of a table of claims: (claim, the paper's evidence, {comparison: (mean, half-width) of a difference that it says is above 0})."""
-    lines = [[text, paper, *evidence(pairs, form), verdict(pairs)] for text, paper, pairs in table]
+    lines = [[text, paper, *evidence(pairs, form), result] for (text, paper, pairs), result in zip(table, verdicts(table))]
     return (f"\nClaims of {where}: the least of the differences on the same seeds, above 0 if as claimed, mean +- half-width of\n"
             "an interval (all those of a claim hold together with 95 %), and how many of the intervals are above 0.\n\n"
             + text_table(["Claim", "paper", "least difference", "against or in", "above 0", "verdict"], lines))
@@ -648,7 +654,8 @@ def box_chart(path, title, x_label, panels, width=860):
             if len(v) > 4:                               # quartiles of fewer would be guesses
                 out.append(f'<path d="M{low:.1f} {y:.1f}H{high:.1f}" stroke="black"/><rect x="{q1:.1f}" y="{y - 8:.1f}" '
                            f'width="{max(q3 - q1, 0.5):.1f}" height="16" stroke="black" fill="{fill}"/>')
-            out.append(f'<path d="M{median:.1f} {y - 8:.1f}v16" stroke="black" stroke-width="2.5"/>')
+            if len(v) > 1:
+                out.append(f'<path d="M{median:.1f} {y - 8:.1f}v16" stroke="black" stroke-width="2.5"/>')
             out += [f'<circle cx="{sx(value):.1f}" cy="{y:.1f}" r="2.6" fill="#D55E00" fill-opacity="0.6"/>' for value in v]
     out.append(f'<text x="{width / 2}" y="{height - 8}" text-anchor="middle">{escape(x_label)}</text>')
     write_text(path, "\n".join(out) + "\n</svg>\n")

@@ -132,26 +132,27 @@ TUNED = {                   # found by: python run_synthetic.py --tune --runs 12
     "GuideBoot": dict(learning_rate=0.003, alpha=10.0),
     "Online GuideBoot": dict(learning_rate=0.01, alpha=1.0),
     "GLM-UCB": dict(precision=30.0, ucb_strength=0.1),
-    "TS-BLR": dict(precision=2.683),
+    "TS-BLR": dict(precision=0.052),
     "Bootstrap": dict(learning_rate=0.0008),
     "OBB": dict(learning_rate=0.01118),
-    "Giro": dict(learning_rate=0.0003, giro_alpha=0.05),
+    "Giro": dict(learning_rate=0.001, giro_alpha=0.015),
     "e-greedy": dict(learning_rate=0.003, epsilon=0.03),
     "e-greedy (decay)": dict(learning_rate=0.003, epsilon=0.03),
 }
 RATES = (0.0003, 0.001, 0.003, 0.01, 0.03)
-# What --tune tries, 15 configurations for every method: five learning rates (of models without one: prior precisions)
-# times three values of its exploration strength, or 15 of the one if it has no other.
+# What --tune tries, 20 configurations for every method: five learning rates (of models without one: prior precisions)
+# times four values of its exploration strength, or 20 of the one if it has no other.
+MANY = tuple((0.0003 * 10 ** (np.arange(-2, 18) / 7)).round(5))
 GRID = {
-    "GuideBoot": dict(learning_rate=RATES, alpha=(1.0, 3.0, 10.0)),
-    "Online GuideBoot": dict(learning_rate=RATES, alpha=(0.3, 1.0, 3.0)),
-    "GLM-UCB": dict(precision=(1.0, 3.0, 10.0, 30.0, 100.0), ucb_strength=(0.03, 0.1, 0.3)),
-    "TS-BLR": dict(precision=tuple(np.geomspace(0.1, 1000.0, 15).round(3))),
-    "Bootstrap": dict(learning_rate=tuple(np.geomspace(0.0003, 0.03, 15).round(5))),
-    "OBB": dict(learning_rate=tuple(np.geomspace(0.0003, 0.03, 15).round(5))),
-    "Giro": dict(learning_rate=RATES, giro_alpha=(0.05, 0.15, 0.5)),
-    "e-greedy": dict(learning_rate=RATES, epsilon=(0.01, 0.03, 0.1)),
-    "e-greedy (decay)": dict(learning_rate=RATES, epsilon=(0.01, 0.03, 0.1)),
+    "GuideBoot": dict(learning_rate=RATES, alpha=(0.3, 1.0, 3.0, 10.0)),
+    "Online GuideBoot": dict(learning_rate=RATES, alpha=(0.3, 1.0, 3.0, 10.0)),
+    "GLM-UCB": dict(precision=(1.0, 3.0, 10.0, 30.0, 100.0), ucb_strength=(0.03, 0.1, 0.3, 1.0)),
+    "TS-BLR": dict(precision=tuple((0.1 * 10 ** (np.arange(-2, 18) / 3.5)).round(3))),
+    "Bootstrap": dict(learning_rate=MANY),
+    "OBB": dict(learning_rate=MANY),
+    "Giro": dict(learning_rate=RATES, giro_alpha=(0.015, 0.05, 0.15, 0.5)),
+    "e-greedy": dict(learning_rate=RATES, epsilon=(0.01, 0.03, 0.1, 0.3)),
+    "e-greedy (decay)": dict(learning_rate=RATES, epsilon=(0.01, 0.03, 0.1, 0.3)),
 }
 TUNABLE = sorted({name for grid in GRID.values() for name in grid})
 BAGS = ("GuideBoot", "Online GuideBoot", "Bootstrap", "OBB", "Giro")

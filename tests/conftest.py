@@ -6,7 +6,8 @@ from pathlib import Path
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
     os.environ[variable] = "1"
-os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = tempfile.mkdtemp()
+STORAGE = tempfile.TemporaryDirectory()                  # removed at exit
+os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = STORAGE.name
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from hypothesis import settings

@@ -14,6 +14,9 @@ import guideboot as gb
 import report
 import run_ads
 import run_synthetic
+import shuffle
+from baselines import OBB
+from guideboot import Agent
 
 ROOT = Path(run_synthetic.__file__).parent
 
@@ -238,13 +241,13 @@ def test_tuning_takes_the_best_mean_on_seeds_that_no_figure_uses(tmp_path, capsy
     code = run_synthetic.main(["--tune", "--methods", "e-greedy,TS-BLR", "--runs", "2", "--steps", "40", "--out", str(tmp_path)])
     text = capsys.readouterr().out
     _, _, rows = report.read_results(tmp_path / "tune_synthetic.csv")
-    assert code == 0 and len(rows) == 2 * 15 * 2 and {seed for _, seed in rows} == {1000, 1001}
+    assert code == 0 and len(rows) == 2 * 20 * 2 and {seed for _, seed in rows} == {1000, 1001}
     table = {}
     exec(text[text.index("TUNED = {"):text.index("}\n") + 2], table)
     for method, chosen in table["TUNED"].items():
         means = {row: np.mean([rows[row, s][-2] for s in (1000, 1001)]) for row, _ in rows if row.startswith(method + " |")}
         best = min(means, key=means.get)
-        assert len(means) == 15 and all(f"{name} {value}" in best for name, value in chosen.items())
+        assert len(means) == 20 and all(f"{name} {value}" in best for name, value in chosen.items())
         assert f"{means[best]:.4g}" in re.search(rf"^{method} .*$", text, re.M).group()
 
 
@@ -349,6 +352,8 @@ def test_verdicts_worked_by_hand():
                             ([sure, sure], "reproduced"), ([sure, unlikely], "partly"), ([likely, unlikely], open_),
                             ([sure, sure, opposite], "not reproduced"), ([sure, (1.0, math.nan)], "open, too few runs"), ([(1.0, math.inf)], "open, too few runs")):
         assert report.verdict(dict(enumerate(pairs))) == expected, pairs
+    table = [("all", "", {"m": unlikely, "n": sure, "o": sure}), ("m alone", "", {"m": (-0.1, 0.09)}), ("another m", "", {"m": sure}), ("n and m", "", {"n": sure, "m": likely})]
+    assert report.verdicts(table) == ["not reproduced", "not reproduced", "reproduced", "partly"]         # the first contains the second
     line, = [line for line in report.claims("S", [("a", "Fig. 9", {"m": sure, "n": unlikely})]).splitlines() if line.startswith("a ")]
     assert line.split() == ["a", "Fig.", "9", "-0.1", "+-", "5.0", "n", "1", "of", "2", "partly"]
 
@@ -500,3 +505,17 @@ def test_a_run_depends_on_nothing_that_the_fingerprint_leaves_out(script):
     for row in ("Online GuideBoot", "Random") if script is run_synthetic else ("online: Online GuideBoot", "replay: GuideBoot", "yardstick: Oracle"):
         o = dict(task="synthetic", steps=60) if script is run_synthetic else dict(task="A", scale=0.01, steps=300)
         np.testing.assert_array_equal(names["run"]((row, 0, o)), script.run((row, 0, o)))
+
+
+def test_shuffle_or_weights_can_be_run(tmp_path, capsys):
+    """The four really are the combinations of two things, and the script goes on with its file."""
+    made = {name: shuffle.VARIANTS[name][0] for name in shuffle.VARIANTS}
+    assert made["neither"] is made["shuffle"] is Agent and made["weights (OBB)"] is made["both"] is OBB
+    assert [name for name, (_, shuffled) in shuffle.VARIANTS.items() if shuffled] == ["shuffle", "both"] and not Agent.shuffle and not OBB.shuffle
+    for times in (0, 1):
+        assert shuffle.main(["--runs", "1", "--seed", "7", "--out", str(tmp_path)]) == 0
+        text = capsys.readouterr().out
+        assert ("20 of 20 already done" in text) == times and re.search(r"^both( +\d+\.\d){5}$", text, re.M)
+    _, _, rows = report.read_results(tmp_path / "shuffle.csv")
+    assert len(rows) == 20 and len({values[0] for values in rows.values()}) == 20 and (tmp_path / "shuffle.svg").exists()
+    assert not set(shuffle.VARIANTS) & set(run_synthetic.METHODS)

@@ -13,6 +13,7 @@ import pytest
 import report
 import run_ads
 import run_synthetic
+import shuffle
 
 ROOT = Path(run_synthetic.__file__).parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -113,6 +114,13 @@ def test_the_sweeps_tables_and_figures_are_those_of_the_committed_results(capsys
     assert (tmp_path / path.name).with_suffix(".svg").read_text() == path.with_suffix(".svg").read_text()
 
 
+def test_the_table_and_figure_of_the_shuffle_are_those_of_the_committed_results(capsys, tmp_path):
+    path = ROOT / "results" / "shuffle.csv"
+    tables = shown(capsys, shuffle.show, report.read_results(path)[0]["options"], tmp_path / path.name, finals(path, 0))
+    assert len(tables) == 2 and all(table in README for table in tables)
+    assert (tmp_path / "shuffle.svg").read_text() == path.with_suffix(".svg").read_text()
+
+
 def redraw_sweep(path, to):
     """What a script prints and draws of a sweep, from its result file."""
     o, script = report.read_results(path)[0]["options"], run_ads if "_ads_" in path.stem else run_synthetic
@@ -131,17 +139,25 @@ def claim_rows():
     def ours(pairs, form):
         least, name, count = report.evidence(pairs, form)
         return least.replace("+-", "\u00b1") + (f" ({name}); {count} above 0" if name else "")
-    synthetic, density = finals(ROOT / "results" / "synthetic.csv", -2), finals(ROOT / "results" / "sweep_density.csv", -2)
+    unclaimed = {"not reproduced (undecided)": "undecided"}
+    synthetic, density, shuffled = (finals(ROOT / "results" / f"{name}.csv", -2) for name in ("synthetic", "sweep_density", "shuffle"))
     table = run_synthetic.claims({m: synthetic[m] for m in run_synthetic.GRID})
-    for m, words in (("GuideBoot", "guidance helps"), ("Online GuideBoot", "")):           # of the latter the paper does not say it
-        table.append((f"Q3: at {m}'s learning rate guided fakes are better than none and than as many unguided ones", words, {
-            kind: report.paired(density[f"{m} | density {kind}"], density[f"{m} | density harmonic"], share=2) for kind in ("none", "unguided")}))
-    table.append(("Shuffle-and-split is effective: Online GuideBoot without fakes beats OBB", "effectiveness of the shuffle-and-split step",
-                  {"": report.paired(synthetic["OBB"], density["Online GuideBoot | density none"])}))
-    for text, paper, pairs in table:
-        result = report.verdict(pairs)
-        quoted, result = (f'"{paper}"', result) if paper else ("not claimed", {"not reproduced (undecided)": "undecided"}.get(result, result))
+    for m, paper in (("GuideBoot", "guidance helps"), ("Online GuideBoot", "")):           # of the latter the paper does not say it
+        others = {kind: density[f"{m} | density {kind}"] for kind in ("none", "unguided")} | ({"Bootstrap": synthetic["Bootstrap"]} if paper else {})
+        table.append((f"Q3: {m}'s guided fakes are better than none and than as many unguided ones at its learning rate"
+                      + (", and than none at Bootstrap's own" if paper else ""), paper,
+                      {name: report.paired(other, density[f"{m} | density harmonic"], share=len(others)) for name, other in others.items()}))
+    table.append(("Shuffle-and-split: without fakes, at Online GuideBoot's learning rate, the shuffle is better than Poisson weights (OBB) and than neither",
+                  "effectiveness of the shuffle-and-split step",
+                  {name: report.paired(*(shuffled[f"{row} | learning_rate 0.01"] for row in (name, "shuffle")), share=2) for name in ("weights (OBB)", "neither")}))
+    for (text, paper, pairs), result in zip(table, report.verdicts(table)):
+        quoted, result = (f'"{paper}"', result) if paper else ("not claimed", unclaimed.get(result, result))
         yield f"| {text} | {quoted} | {ours(pairs, '+.1f')} | {result} |"
+    density = finals(ROOT / "results" / "sweep_ads_A_density.csv", 0)
+    for row in ("replay: GuideBoot", "online: Online GuideBoot"):
+        pairs = {kind: report.paired(density[f"{row} | density count"], density[f"{row} | density {kind}"], share=2) for kind in ("none", "unguided")}
+        yield (f"| Q3 on Ads A (scale 0.02): {row.split(': ')[1]}'s guided fakes are better than none and than as many unguided ones at its learning rate | "
+               f"no such experiment | {ours(pairs, '+.5f')} | {unclaimed.get(result := report.verdict(pairs), result)} |")
     tables = {task: run_ads.claims(task, {row: v for row, v in finals(path, 0).items() if not row.startswith("yardstick")})
               for task in "AB" if (path := ROOT / "results" / f"ads_{task}.csv").exists()}
     for same in zip(*tables.values()):
@@ -153,7 +169,7 @@ def claim_rows():
 
 def test_the_table_of_claims_is_that_of_the_committed_results():
     rows = list(claim_rows())
-    assert len(rows) == len(run_synthetic.CLAIMS) + 3 + len(run_ads.CLAIMS) + 1
+    assert len(rows) == len(run_synthetic.CLAIMS) + 3 + 2 + len(run_ads.CLAIMS) + 1
     assert "|---|---|---|---|\n" + "\n".join(rows) + "\n" in README
 
 
@@ -162,26 +178,46 @@ def test_committed_results_are_of_this_code_and_of_the_tuned_values(path):
     """The command that made a file would go on with it, not move it aside."""
     header, _, _ = report.read_results(path)
     script = run_ads if "ads_" in path.stem else run_synthetic
-    assert header["options"]["tuned"] == ({} if path.parent.name == "untuned" or path.stem.startswith("tune_") else script.TUNED)
+    assert header["options"]["tuned"] == ({} if path.parent.name == "untuned" or path.stem.startswith(("tune_", "shuffle")) else script.TUNED)
     if header["python"].split(".")[:2] == [str(v) for v in sys.version_info[:2]]:
-        assert header["code"] == report.fingerprint(*(ROOT / f"{m}.py" for m in ("guideboot", "baselines", "envs", "nn", script.__name__)))
+        code = [ROOT / f"{m}.py" for m in ("guideboot", "baselines", "envs", "nn", script.__name__)]
+        assert header["code"] == report.fingerprint(*(shuffle.CODE if path.stem == "shuffle" else code))
 
 
-def test_the_tuned_values_of_the_ads_are_the_best_of_the_committed_tuning():
-    header, _, rows = report.read_results(ROOT / "results" / "tune_ads_A.csv")
-    assert header["options"]["world"] == 1000 and {seed for _, seed in rows} == {1000} and header["options"]["scale"] == 0.05
-    for row, chosen in run_ads.TUNED.items():
-        tried = {key: value[0] for (key, _), value in rows.items() if key.startswith(row + " | ")}
-        best = max(tried, key=tried.get)
-        assert len(tried) == 9 and dict(part.rsplit(" ", 1) for part in best.split(" | ")[1:]) == {name: str(value) for name, value in chosen.items()}
+@pytest.mark.parametrize("name, script, seeds, count, column, best, world", [
+    ("tune_synthetic", run_synthetic, range(1000, 1012), 20, -2, min, None), ("tune_ads_A", run_ads, range(1000, 1001), 9, 0, max, 1000)])
+def test_the_tuned_values_are_the_best_of_the_committed_tuning(name, script, seeds, count, column, best, world):
+    """As many configurations for every method, all on the same seeds, which no other committed file has."""
+    header, _, rows = report.read_results(ROOT / "results" / f"{name}.csv")
+    assert header["options"].get("world") == world and header["options"].get("scale", 0.05) == 0.05
+    assert len(rows) == len(script.TUNED) * count * len(seeds)
+    for row, chosen in script.TUNED.items():
+        tried = {key: np.mean([rows[key, seed][column] for seed in seeds]) for key, _ in rows if key.startswith(row + " | ")}
+        found = best(tried, key=tried.get)
+        assert len(tried) == count and dict(part.rsplit(" ", 1) for part in found.split(" | ")[1:]) == {k: str(v) for k, v in chosen.items()}
+    for path in (ROOT / "results").glob("**/*.csv"):
+        assert path.stem.startswith("tune_") or not {seed for _, seed in report.read_results(path)[2]} & set(seeds)
 
 
 @pytest.mark.parametrize("file, script, row, seed", [
-    ("synthetic", run_synthetic, "Random", 7), ("synthetic", run_synthetic, "OBB", 3), ("synthetic", run_synthetic, "GLM-UCB", 49)])
+    ("synthetic", run_synthetic, "Random", 107), ("synthetic", run_synthetic, "OBB", 103), ("synthetic", run_synthetic, "GLM-UCB", 199),
+    *(("shuffle", shuffle, f"{name} | learning_rate 0.01", 100 + i) for i, name in enumerate(shuffle.VARIANTS))])
 def test_cells_of_the_committed_tables_come_out_again(file, script, row, seed):
     """From scratch, at the recorded options and seed. Another NumPy may round a near-tie another way: then only Random's,
     which compares no scores, must agree."""
     header, _, rows = report.read_results(ROOT / "results" / f"{file}.csv")
     if header["numpy"] != np.__version__ and "Random" not in row:
         pytest.skip(f"the committed results are from NumPy {header['numpy']}")
-    np.testing.assert_allclose(script.run((row, seed, header["options"])), rows[row, seed], rtol=1e-6)
+    method, *values = row.split(" | ")
+    options = dict(header["options"], method=method, **{name: float(value) for name, value in (value.split(" ") for value in values)})
+    np.testing.assert_allclose(script.run((row, seed, options)), rows[row, seed], rtol=1e-6)
+
+
+def test_the_files_of_results_agree_where_they_hold_the_same_runs():
+    """Without fakes Online GuideBoot is the shuffle alone, and GuideBoot's row of a sweep at its tuned values is that of the table."""
+    shuffled, density, synthetic = (report.read_results(ROOT / "results" / f"{name}.csv")[2] for name in ("shuffle", "sweep_density", "synthetic"))
+    assert run_synthetic.TUNED["Online GuideBoot"]["learning_rate"] == 0.01
+    for seed in range(100, 150):
+        assert shuffled["shuffle | learning_rate 0.01", seed][0] == density["Online GuideBoot | density none", seed][0]
+        for m in ("GuideBoot", "Online GuideBoot"):
+            assert density[f"{m} | density harmonic", seed][0] == synthetic[m, seed][-2]
