@@ -476,10 +476,15 @@ def main():
         p.error(f"argument --figure: must be a file, got the folder {args.figure!r}")
     try:
         arms() if args.arms else example() if args.figure is None else figure(Path(args.figure))
+        print(end="", flush=True)
     except KeyboardInterrupt:
         raise SystemExit(130)
     except OSError as error:
-        raise SystemExit(f"argument --figure: must be a file that can be written, got {args.figure!r} ({error.strerror})")
+        if error.filename is None:                                             # the output: a full disk, or `| head` has enough
+            import os
+            import sys
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(1 if isinstance(error, BrokenPipeError) else f"{error.filename or 'output'}: {error.strerror}")
 
 
 if __name__ == "__main__":

@@ -210,8 +210,8 @@ def duration(seconds):
 def fingerprint(*modules):
     """A short hash of the code of these files; the Python version counts, comments, docstrings and layout do not.
 
-    Nor do what stands after a script's function `run`, which asks for runs and shows them (their numbers come from
-    `run` and from the options, which the header has in full), and a module's `main`.
+    Nor does what stands after a script's function `run`: it asks for runs and shows them, but their numbers come from
+    `run` and from the options, which the header has in full. Nor does a module's `main`, with all after it.
     """
     trees = [ast.parse(Path(module).read_text(encoding="utf-8")) for module in modules]
     for tree in trees:

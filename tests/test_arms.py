@@ -339,7 +339,7 @@ def test_guideboot_and_nn_alone_run_the_example_and_the_comparison(tmp_path):
 @pytest.mark.parametrize("argv, code, message", [
     (["--figure", "."], 2, "guideboot.py: argument --figure: must be a file, got the folder '.'\n"),
     (["--figure", ""], 2, "guideboot.py: argument --figure: must be a file, got the folder ''\n"),
-    (["--figure", "taken/p.svg"], 1, "argument --figure: must be a file that can be written, got 'taken/p.svg' (File exists)\n"),
+    (["--figure", "taken/p.svg"], 1, "taken: "),
     (["--arms", "--figure", "p.svg"], 2, "guideboot.py: argument --figure: not allowed with argument --arms\n"),
     (["--arm5"], 2, "guideboot.py: unrecognized arguments: --arm5\n")])
 def test_what_cannot_be_done_is_told_in_one_line(tmp_path, monkeypatch, capsys, argv, code, message):
@@ -349,7 +349,21 @@ def test_what_cannot_be_done_is_told_in_one_line(tmp_path, monkeypatch, capsys, 
     with pytest.raises(SystemExit) as stopped:
         gb.main()
     told = capsys.readouterr().err or f"{stopped.value.code}\n"               # a text as code is printed by Python, code 1
-    assert told == message and stopped.value.code in (code, message.rstrip("\n")) and sorted(os.listdir()) == ["taken"]
+    assert told.startswith(message) and told.count("\n") == 1 and os.listdir() == ["taken"]
+    assert stopped.value.code == (code if code == 2 else told[:-1])
+
+
+def test_an_output_that_takes_no_more_is_told_in_one_line_or_not_at_all():
+    command = [sys.executable, str(Path(gb.__file__))]
+    reader, writer = os.pipe()
+    os.close(reader)                                                          # as `| head` leaves it
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (1, "")
+    if Path("/dev/full").exists():
+        with open("/dev/full", "w") as full:
+            done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+        assert done.returncode == 1 and done.stderr.startswith("output: ") and done.stderr.count("\n") == 1
 
 
 def test_the_keyboard_stops_the_comparison_without_a_traceback(monkeypatch):
