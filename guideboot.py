@@ -472,9 +472,10 @@ def main():
     instead.add_argument("--arms", action="store_true", help="the multi-armed comparison instead, some seconds")
     instead.add_argument("--figure", nargs="?", const="out/posteriors.svg", metavar="FILE", help="draw the three posteriors instead (default %(const)s)")
     args = p.parse_args()
-    if args.figure is not None and Path(args.figure).is_dir():
-        p.error(f"argument --figure: must be a file, got the folder {args.figure!r}")
+    if args.figure is not None and (not args.figure.endswith(".svg") or Path(args.figure).is_dir()):
+        p.error(f"argument --figure: must be a file with a name that ends in .svg, got {args.figure!r}")
     try:
+        Path(args.figure or ".").parent.mkdir(parents=True, exist_ok=True)     # at once, if it cannot be
         arms() if args.arms else example() if args.figure is None else figure(Path(args.figure))
         print(end="", flush=True)
     except KeyboardInterrupt:

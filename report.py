@@ -201,6 +201,10 @@ class Progress:
             print("\r", end="", file=sys.stderr, flush=True)
 
 
+def count(n, thing):
+    return f"{n} {thing}" + "s" * (n != 1)
+
+
 def duration(seconds):
     return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
 

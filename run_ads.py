@@ -199,7 +199,7 @@ def options(argv):
     whole, positive, share = report.number(int, 1, high=10 ** 9), report.number(float, 0, above=True), report.number(float, 0, high=1)
     p.add_argument("--task", choices=("A", "B"), default="A", help="which simulator to stand in for (default %(default)s)")
     p.add_argument("--setting", choices=("replay", "online", "both"), default="both", help="Table 3, Table 4 or both (default %(default)s)")
-    add("scale", report.number(float, 0.01, high=1), "size of the task, 1 is the paper's; steps, ads, features and candidates shrink together")
+    add("scale", report.number(float, 0.01, high=1), "size of the task, 0.01 to 1, which is the paper's; steps, ads, features and candidates shrink together")
     add("steps", report.number(int, 0, high=10 ** 9), "only the first N steps, so the first hours, whose CTR differs; 0: the five days")
     add("world", report.number(int, 0, high=10 ** 9), "another number, another invented world; seeds never change it")
     add("drift", report.number(float, 0, high=10), "how fast tastes drift; 0: not at all")
@@ -228,7 +228,7 @@ def options(argv):
         if len(settings) == 1 and args.methods is not None and (others := [m for m in wanted if m not in PAPER[s]]):
             p.error(f"argument --methods: must be in the {s} table ({', '.join(PAPER[s])}), got {', '.join(others)}")
     if args.minibatches > (c := learning_sizes(vars(args))[0]):
-        p.error(f"argument --minibatches: must be at most c, {c}, got {args.minibatches}")
+        p.error(f"argument --minibatches: must be at most c (--buffer), {c}, got {args.minibatches}")
     args.out = p.folder(args.out)
     return args
 
@@ -254,7 +254,7 @@ def main(argv=None):
     steps, sizes = min(args.steps or ads.steps, ads.steps), learning_sizes({**DEFAULTS, **o})
     print(f"Ads {args.task}, a stand-in for Tencent's simulator {args.task}, which is not public; scale {args.scale:g}: {steps:,} steps,\n"
           f"{len(ads.table):,} ads, {ads.low} to {ads.high} candidates, {ads.features:,} features (the paper: scale 1, 10 runs); "
-          f"c = {sizes[0]}, b = {sizes[1]}, n = {sizes[2]};\n{len(args.rows)} rows, runs per row: {args.runs}, workers: {args.workers}", flush=True)
+          f"c = {sizes[0]}, b = {sizes[1]}, n = {sizes[2]};\n{report.count(len(args.rows), 'row')}, runs per row: {args.runs}, workers: {args.workers}", flush=True)
     seeds, started = range(args.seed, args.seed + args.runs), time.monotonic()
     jobs = [(report.label(row, c), seed, dict(o, row=row, **c)) for seed in seeds for row in grid for c in grid[row]
             if seed < args.seed + 2 or not row.startswith("yardstick")]             # the yardsticks hardly vary

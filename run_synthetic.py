@@ -197,6 +197,8 @@ def options(argv):
     args = p.parse_args(argv)
     if args.arms_task and (args.tune or args.sweep):
         p.error(f"argument --arms: not with --tune or --sweep, got --{'tune' if args.tune else 'sweep'} too")
+    if args.minibatches > args.buffer:
+        p.error(f"argument --minibatches: must be at most c (--buffer), {args.buffer}, got {args.minibatches}")
     names = ARMS if args.arms_task else GRID if args.tune else SWEEPS[args.sweep][0] if args.sweep else METHODS
     args.methods = p.methods(args.methods, list(names)) if args.methods is not None else list(names)
     args.out = p.folder(args.out)
@@ -221,7 +223,7 @@ def main(argv=None):
         name, every = task, {m: [{}] for m in (ARMS if args.arms_task else METHODS)}
     grid, order = {m: every[m] for m in args.methods}, [report.label(m, c) for m in every for c in every[m]]
     seeds = range(args.seed + 1000 * args.tune, args.seed + 1000 * args.tune + args.runs)     # none to tune is one to report
-    print(f"{name}: {len(grid)} methods, {args.runs} runs of {args.steps:,} steps, {args.workers} workers"
+    print(f"{name}: {report.count(len(grid), 'method')}, {report.count(args.runs, 'run')} of {args.steps:,} steps, {report.count(args.workers, 'worker')}"
           + (" (the paper's Figure 3: 50 runs, the number of steps is not given)" if name == "synthetic" else ""), flush=True)
     started = time.monotonic()
     jobs = [(report.label(m, c), seed, dict(o, method=m, **c)) for seed in seeds for m in grid for c in grid[m]]

@@ -322,7 +322,7 @@ def test_the_papers_figures_are_those_of_tables_3_and_4():
     (("--methods", "glm-ucb"), "argument --methods: must be some of e-greedy, .*; got glm-ucb"), (("--alpha", "-1"), "argument --alpha: .*got '-1'"),
     (("--methods", "obb", "--setting", "replay"), "argument --methods: must be in the replay table .e-greedy, .*GuideBoot., got OBB"),
     (("--model", "logistic", "--methods", "mc-dropout"), "argument --methods: MC-Dropout needs --model mlp, got logistic"),
-    (("--minibatches", "129"), "argument --minibatches: must be at most c, 128, got 129"),
+    (("--minibatches", "129"), r"argument --minibatches: must be at most c \(--buffer\), 128, got 129"),
     (("--out", "{file}/x"), "argument --out: must be a folder"), (("--runs", "0"), "argument --runs: .*got '0'"),
 ])
 def test_bad_input_gets_one_line_and_exit_code_2(tmp_path, capsys, arguments, message):

@@ -337,19 +337,19 @@ def test_guideboot_and_nn_alone_run_the_example_and_the_comparison(tmp_path):
 
 
 @pytest.mark.parametrize("argv, code, message", [
-    (["--figure", "."], 2, "guideboot.py: argument --figure: must be a file, got the folder '.'\n"),
-    (["--figure", ""], 2, "guideboot.py: argument --figure: must be a file, got the folder ''\n"),
+    *((["--figure", name], 2, f"guideboot.py: argument --figure: must be a file with a name that ends in .svg, got {name!r}\n") for name in ("", ".", "taken", "x.svg")),
     (["--figure", "taken/p.svg"], 1, "taken: "),
     (["--arms", "--figure", "p.svg"], 2, "guideboot.py: argument --figure: not allowed with argument --arms\n"),
     (["--arm5"], 2, "guideboot.py: unrecognized arguments: --arm5\n")])
 def test_what_cannot_be_done_is_told_in_one_line(tmp_path, monkeypatch, capsys, argv, code, message):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "taken").touch()                                              # a file where a folder would have to be
+    (tmp_path / "x.svg").mkdir()                                              # and the other way about
     monkeypatch.setattr(sys, "argv", ["guideboot.py", *argv])
     with pytest.raises(SystemExit) as stopped:
         gb.main()
     told = capsys.readouterr().err or f"{stopped.value.code}\n"               # a text as code is printed by Python, code 1
-    assert told.startswith(message) and told.count("\n") == 1 and os.listdir() == ["taken"]
+    assert told.startswith(message) and told.count("\n") == 1 and sorted(os.listdir()) == ["taken", "x.svg"] and not (tmp_path / "taken").stat().st_size
     assert stopped.value.code == (code if code == 2 else told[:-1])
 
 

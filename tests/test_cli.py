@@ -147,6 +147,7 @@ def test_the_figure_shows_regret_divided_by_the_step(tmp_path, monkeypatch, caps
     (("--alpha", "nan"), "argument --alpha: must be a number, above 0, got 'nan'"),
     (("--alpha", "inf"), "argument --alpha: must be a number, above 0, got 'inf'"),
     (("--models", "0"), "argument --models: .*got '0'"), (("--batch", "x"), "argument --batch: .*got 'x'"),
+    (("--buffer", "3"), r"argument --minibatches: must be at most c \(--buffer\), 3, got 4"),
     (("--buffer", "0"), "argument --buffer: .*got '0'"), (("--minibatches", "0"), "argument --minibatches: .*got '0'"),
     (("--learning-rate", "-1"), "argument --learning-rate: must be a number, above 0, got '-1'"),
     (("--workers", "0"), "argument --workers: .*got '0'"), (("--seed", "-1"), "argument --seed: must be a whole number, 0 to 1000000000, got '-1'"),

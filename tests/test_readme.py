@@ -65,7 +65,7 @@ def test_every_command_of_the_reading_path_prints_what_the_readme_shows(command,
     assert command.startswith("python ") and done.returncode == 0, done.stderr
 
     def comparable(text):
-        text = re.sub(r"^ *\d+ (s|min)\. ", "", re.sub(r"\d+ workers", "", text), flags=re.M)
+        text = re.sub(r"^ *\d+ (s|min)\. ", "", re.sub(r"\d+ workers?", "", text), flags=re.M)
         same = report.read_results(ROOT / "results" / "synthetic.csv")[0]["numpy"] == np.__version__
         return [line.strip() for line in (text if same or "run_" not in command else re.sub(r"[-+]?\d+\.\d+", "", text)).split("\n")]
     assert comparable(done.stdout.rstrip()) == comparable(output.rstrip())
