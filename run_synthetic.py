@@ -142,7 +142,7 @@ TUNED = {                   # found by: python run_synthetic.py --tune --runs 12
 RATES = (0.0003, 0.001, 0.003, 0.01, 0.03)
 # What --tune tries, 20 configurations for every method: five learning rates (of models without one: prior precisions)
 # times four values of its exploration strength, or 20 of the one if it has no other.
-MANY = tuple((0.0003 * 10 ** (np.arange(-2, 18) / 7)).round(5))
+MANY = tuple((0.0003 * 10 ** (np.arange(-2, 18) / 7)).round(5))             # 20 learning rates, seven to a decade, 0.00016 to 0.08
 GRID = {
     "GuideBoot": dict(learning_rate=RATES, alpha=(0.3, 1.0, 3.0, 10.0)),
     "Online GuideBoot": dict(learning_rate=RATES, alpha=(0.3, 1.0, 3.0, 10.0)),

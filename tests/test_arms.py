@@ -353,7 +353,9 @@ def test_what_cannot_be_done_is_told_in_one_line(tmp_path, monkeypatch, capsys, 
     assert stopped.value.code == (code if code == 2 else told[:-1])
 
 
-def test_an_output_that_takes_no_more_is_told_in_one_line_or_not_at_all():
+@pytest.mark.parametrize("unbuffered", ["", "1"])                             # the output fails at the end, or at the first line
+def test_an_output_that_takes_no_more_is_told_in_one_line_or_not_at_all(unbuffered, monkeypatch):
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
     command = [sys.executable, str(Path(gb.__file__))]
     reader, writer = os.pipe()
     os.close(reader)                                                          # as `| head` leaves it

@@ -253,15 +253,15 @@ def test_tuning_takes_the_best_mean_on_seeds_that_no_figure_uses(tmp_path, capsy
 
 
 def test_a_diverged_configuration_is_never_the_best_and_an_edge_is_named(capsys):
-    grid = {"m": report.product(dict(a=(1, 2, 3)))}
-    final = {"m | a 1": {0: np.nan, 1: 0.0}, "m | a 2": {0: 2.0, 1: 4.0}, "m | a 3": {0: 1.0, 1: 2.0}}
+    grid = {"m": report.product(dict(a=(1, 2, 1930.698)))}
+    final = {"m | a 1": {0: np.nan, 1: 0.0}, "m | a 2": {0: 2.0, 1: 4.0}, "m | a 1930.698": {0: 1.0, 1: 2.0}}
     grid["half"] = grid["none"] = grid["m"]                 # interrupted: of these not all runs are there
-    final |= {f"half | a {a}": {0: 9.0, 1: 9.0} if a < 3 else {0: 0.0} for a in (1, 2, 3)}
-    for best, value, edge in ((min, 3, "a"), (max, 2, "")):
+    final |= {f"half | a {a}": {0: 9.0, 1: 9.0} if a < 3 else {0: 0.0} for a in (1, 2, 1930.698)}
+    for best, value, edge in ((min, 1930.698, "a"), (max, 2, "")):
         report.tuning_table("regret", grid, final, best)
         text = capsys.readouterr().out
         assert "runs are missing: half, none\n" in text and text.count("dict(") == 1
-        assert f'"m": dict(a={value}),' in text and re.search(rf"a {value} +{edge}$" if edge else rf"a {value}$", text, re.M)
+        assert f'"m": dict(a={value}),' in text and re.search(rf"a {value:g} +{edge}$" if edge else rf"a {value}$", text, re.M)
 
 
 @pytest.mark.parametrize("sweep", [sweep for sweep in run_synthetic.SWEEPS if sweep != "ucb_strength"])
@@ -509,12 +509,13 @@ def test_a_run_depends_on_nothing_that_the_fingerprint_leaves_out(script):
 
 
 def test_shuffle_or_weights_can_be_run(tmp_path, capsys):
-    """Four different things come out, and the script goes on with its file."""
-    assert not Agent.shuffle and not OBB.shuffle                               # each variant sets its own, not the class's
+    """A run leaves the methods as they were, four different things come out, and the script goes on with its file."""
+    methods = dict(run_synthetic.METHODS)
+    shuffle.run(("both", 7, dict(task="synthetic", steps=40)))
+    assert run_synthetic.METHODS == methods and not Agent.shuffle and not OBB.shuffle
     for times in (0, 1):
         assert shuffle.main(["--runs", "1", "--seed", "7", "--out", str(tmp_path)]) == 0
         text = capsys.readouterr().out
         assert ("20 of 20 already done" in text) == times and re.search(r"^both( +\d+\.\d){5}$", text, re.M)
     _, _, rows = report.read_results(tmp_path / "shuffle.csv")
     assert len(rows) == 20 and len({values[0] for values in rows.values()}) == 20 and (tmp_path / "shuffle.svg").exists()
-    assert not set(shuffle.VARIANTS) & set(run_synthetic.METHODS)
