@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from guideboot import Agent, Arms, GuideBoot, argmax, bootstrap_mean, guidance, largest, positive, probability
+from guideboot import Agent, Arms, argmax, bootstrap_mean, largest, positive, probability
 from nn import sigmoid, sum_last
 
 Bootstrap = Agent
@@ -72,26 +72,6 @@ class Giro(Agent):
         if self.rng.random() < self.alpha:
             history.append(x, 0)
             history.append(x, 1)
-
-
-class Unguided:
-    """As many fakes on average as with `density`, but with one probability for all the samples of a call."""
-
-    def __init__(self, density, alpha):
-        self.density, self.alpha, self.update = density, alpha, density.update
-
-    def __call__(self, X):
-        rho = self.density(X)
-        return np.full(rho.shape, self.alpha / guidance(rho, self.alpha).mean())
-
-
-def ablated(kind, bag, rng, density, alpha):
-    """What contributes (Q3)? kind "none": no fakes; "unguided": as many, spread evenly; any other: GuideBoot itself."""
-    if kind == "none":
-        agent = Agent(bag, rng)
-        agent.shuffle = True                                             # still GuideBoot's shuffle when online
-        return agent
-    return GuideBoot(bag, rng, Unguided(density, alpha) if kind == "unguided" else density, alpha)
 
 
 # ---------------------------------------------------------------- deep methods: Section 5.2

@@ -59,27 +59,48 @@ def stream(seed, name, k=0):
 
 
 class Scored:
-    """An environment with its books. The loops see observe and pull; kept for the scorer are the `rewards` and the
-    pseudo-`regret` of every step or, with regret=False, for the ads with their many candidates, instead of the regret
-    the expected reward of the one shown, `promised`."""
+    """An environment with its books. A loop sees observe and pull; what they bring is kept here.
 
-    def __init__(self, env, steps, tick=lambda fraction: None, regret=True):
+    What is scored is the environment's `score`: "regret" (the default if it has expected rewards: the
+    pseudo-regret, best expected reward minus that of the one shown), "expected" (the expected reward of
+    the one shown, for tasks with many candidates), or "reward" (what was received).
+    """
+
+    def __init__(self, env, steps, tick=lambda fraction: None):
         self.env, self.fields, self.features = env, env.fields, env.features
-        self.t, self.rewards, self.scores_regret = 0, np.zeros(steps, np.int8), regret
-        self.regret, self.promised = np.zeros(steps if regret else 0), np.zeros(0 if regret else steps, np.float32)
-        self.observe, self.tick, self.every = env.observe, tick, max(1, steps // 20)
+        self.observe = env.observe
+        self.score = getattr(env, "score", "regret" if hasattr(env, "_expected") else "reward")
+        self.t, self.rewards = 0, np.zeros(steps, np.int8)
+        self.regret = np.zeros(steps if self.score == "regret" else 0)
+        self.expected = np.zeros(steps if self.score == "expected" else 0, np.float32)
+        self.tick, self.twentieth = tick, max(1, steps // 20)
+
+    def __getattr__(self, name):
+        """All else that the environment has: its table of ads, its scale."""
+        if name == "env":                                            # not there yet: a copy in the making
+            raise AttributeError(name)
+        return getattr(self.env, name)
 
     def pull(self, a):
         self.rewards[self.t] = r = self.env.pull(a)
-        if self.scores_regret:
+        if self.score == "regret":
             y = self.env._expected()                                 # (m,)
             self.regret[self.t] = np.maximum.reduce(y) - y[a]
-        else:
-            self.promised[self.t] = self.env._shown
+        elif self.score == "expected":
+            self.expected[self.t] = self.env._shown
         self.t += 1
-        if self.t % self.every == 0:
+        if self.t % self.twentieth == 0:
             self.tick(self.t / len(self.rewards))                    # for the progress line
         return r
+
+    def numbers(self):
+        """What came of it, the score first: "regret" is a sum over steps, all else is per step."""
+        clicks = float(self.rewards.mean())
+        if self.score == "regret":
+            return {"regret": float(np.cumsum(self.regret)[-1]), "reward": clicks}
+        if self.score == "expected":
+            return {"reward": float(self.expected.mean(dtype=float)), "clicks": clicks}
+        return {"reward": clicks}
 
 
 class BernoulliArms:
@@ -193,10 +214,18 @@ class Ads:
     was chosen by epsilon-greedy's row in Table 3 alone, so that it lands near it.
     (task, world, scale) fix the world; `seed` draws requests, rewards and agents.
     """
-    fields = CONTEXT_FIELDS + AD_FIELDS
+    fields, score = CONTEXT_FIELDS + AD_FIELDS, "expected"
     block, segments, d = 512, 16, 4
 
-    def __init__(self, task, seed, scale=1.0, world=0, drift=1.0):
+    def __init__(self, seed, task="A", scale=1.0, world=0, drift=1.0):
+        if task not in TABLE_2:
+            raise ValueError(f"task must be one of {', '.join(TABLE_2)}, got {task!r}")
+        if not 0.01 <= scale <= 1.0:
+            raise ValueError(f"scale must be 0.01 to 1, got {scale!r}")
+        if not 0.0 <= drift <= 10.0:
+            raise ValueError(f"drift must be 0 to 10, got {drift!r}")
+        if world < 0 or world % 1:
+            raise ValueError(f"world must be a whole number, 0 or more, got {world!r}")
         stats = TABLE_2[task]
         self.steps, n = round(stats["steps"] * scale), round(stats["ads"] * scale)
         self.low = max(5, round(stats["candidates"][0] * scale))
@@ -208,7 +237,7 @@ class Ads:
         self.ad_sizes = np.array([n, *field_sizes(self.features - context_features - n, AD_FIELDS - 1)])
         starts = np.cumsum([0, *self.context_sizes, *self.ad_sizes[:-1]])
         self.context_starts, self.ad_starts = starts[:CONTEXT_FIELDS], starts[CONTEXT_FIELDS:]
-        self.drift = drift
+        self.scale, self.drift = scale, drift
         self._make_world(np.random.default_rng(["AB".index(task), world, round(1e6 * scale)]), stats["lift"])
         self.contexts, self.rewards = stream(seed, "contexts"), stream(seed, "rewards")
         self.done, self.i = 0, self.block - 1

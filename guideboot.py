@@ -10,14 +10,11 @@ listing that runs as one array operation over all K models, or lines that a func
     online, serve, learn      Algorithm 3, learning from a stream (Algorithm 2: one model, no fakes)
     the multi-armed case      Section 3.4, exactly: Eq. 2, Eq. 3 and the guided bootstrap's distribution
 
-`python guideboot.py` works the paper's example of Ad_A and Ad_B, with --arms the multi-armed comparison (this file
-and nn.py are enough for both), and with --figure draws Section 3.4. An input is a row x of J categorical ids; X is a
+`python run_arms.py` works the paper's example of Ad_A and Ad_B. An input is a row x of J categorical ids; X is a
 stack of such rows. Models come from a bag (nn.py), tasks from an environment (envs.py).
 """
-import argparse
 import math
-from pathlib import Path
-from types import SimpleNamespace
+from itertools import repeat
 
 import numpy as np
 
@@ -203,15 +200,19 @@ def replay(agent, env, steps, b, every=1, updates=1):
 def online(agent, env, steps, c, n=1):
     """Algorithm 3, Online GuideBoot (or any other Agent), on a buffer of c requests at a time.
 
-    c is a number, or a generator or function that gives the size of each next buffer. The models that serve change
-    only when a learning phase is complete.
+    c is a number, or an iterable that gives the size of each next buffer (Section 4.1: c may vary). The models
+    that serve change only when a learning phase is complete.
     """
-    if hasattr(agent, "bag"):
+    if hasattr(agent, "bag"):                                                  # Alg3:1-2 are the agent's constructor
         same_ids(agent.bag, env)
-    size = c if callable(c) else getattr(c, "__next__", lambda: c)             # Alg3:1-2 are the agent's constructor
     t, steps, n = 0, whole("steps", steps), whole("n", n)
+    if not hasattr(c, "__iter__"):
+        check("n", n, n <= whole("c", c), f"at most c, {c}")
+        c = repeat(c)
+    sizes = iter(c)
     while t < steps:                                                           # Alg3:3
-        X, r = serve(agent, env, t, min(whole("c", size()), steps - t))        # Alg3:4-11
+        size = whole("c", next(sizes, None) or 0)                              # 0: no more sizes, refused
+        X, r = serve(agent, env, t, min(size, steps - t))                      # Alg3:4-11
         agent.learn(X, r, n)                                                   # Alg3:12-23
         t += len(r)                                                            # Alg3:24
 
@@ -399,94 +400,3 @@ def guided_mean(s, n, rng, alpha=1.0):
     g = guidance(n, alpha)
     S, F1, F0 = rng.binomial(n, s / n), rng.binomial(n, g), rng.binomial(n, g)
     return (S + F1) / (n + F1 + F0)
-
-
-# ---------------------------------------------------------------- to run: the example, the comparison, the figure
-
-def example(alpha=1, n=50):
-    """The paper's Section 3.2: after 50 impressions each, Ad_A has 1 click and Ad_B none. Who shows Ad_B?"""
-    ads, alpha = dict(A=1, B=0), whole("alpha", alpha)
-    boot = {ad: bootstrap_distribution(s, n) for ad, s in ads.items()}
-    guided = {ad: guided_distribution(s, n, alpha) for ad, s in ads.items()}
-    print(f"Ad_A: 1 click in {n} impressions, Ad_B: 0 clicks in {n}; prior and fakes with alpha = {alpha}.\n"
-          "Exact distribution of the estimated CTR (one # is 6 %, or the start of it):\n")
-    edges = np.append(np.arange(6) * 0.02 - 1e-9, 1.0)
-    columns = [np.histogram(d[ad][0], edges, weights=d[ad][1])[0] for d in (boot, guided) for ad in ads]
-    print("CTR         Bootstrap Ad_A           Bootstrap Ad_B           GuideBoot Ad_A           GuideBoot Ad_B")
-    for i, row in enumerate(zip(*columns)):
-        label = f"{i * 0.02:.2f}-{i * 0.02 + 0.02:.2f}" if i < 5 else "0.10 and up"
-        print(f"{label:11}" + "".join(f"{p:7.1%} {'#' * math.ceil(p / 0.06 - 0.01):17}" for p in row).rstrip())
-    print("\n                    mean A   std A    mean B   std B    P(Ad_B is shown)")
-    rows = [("Bootstrap (Eq. 3)", [moments(*boot[ad]) for ad in ads], chance_to_win(boot["B"], boot["A"])),
-            ("GuideBoot", [moments(*guided[ad]) for ad in ads], chance_to_win(guided["B"], guided["A"])),
-            ("Beta (Eq. 2)", [beta_moments(s, n, alpha) for s in ads.values()],
-             beta_chance_to_win(alpha, alpha + n, alpha + 1, alpha + n - 1))]
-    for name, ((mA, vA), (mB, vB)), p in rows:
-        print(f"{name:20}{mA:.4f}   {vA ** 0.5:.4f}   {mB:.4f}   {vB ** 0.5:.4f}   {p:.4f}")
-    print("\nThe bootstrap's estimate for Ad_B is always 0: it wins only by a tie, when Ad_A's one click is not resampled.")
-
-
-def arms(runs=20, steps=2000, m=10):
-    """The multi-armed comparison: m arms with CTRs uniform in 0 to 0.1, the same in run i for every method."""
-    print(f"{m} arms with CTRs uniform in 0 to 0.1, {steps:,} pulls, {runs} runs: cumulative regret, mean +- standard error, worst run\n")
-    X = np.arange(m)[:, None]                                                  # (m, 1): the candidates are the arms
-    for name, draw in (("Bootstrap", bootstrap_mean), ("GuideBoot", guided_mean), ("Thompson (Beta)", thompson_mean)):
-        regret = np.zeros(runs)
-        for i in range(runs):
-            y, rng, pulled = np.random.default_rng([i, 0]).uniform(0, 0.1, m), np.random.default_rng([i, 1]), []
-
-            def pull(a):
-                pulled.append(a)
-                return int(rng.random() < y[a])
-            online(Arms(m, draw, rng), SimpleNamespace(fields=1, features=m, observe=lambda: X, pull=pull), steps, c=1)
-            regret[i] = (y.max() - y[pulled]).sum()
-        print(f"{name:16}{regret.mean():6.1f} +- {regret.std() / max(runs - 1, 1) ** 0.5:4.1f}{regret.max():9.1f}")
-
-
-def figure(path, alpha=1):
-    """What Section 3.4 states, drawn: distribution functions of the estimated CTR as impressions grow."""
-    try:
-        from report import panel_chart
-    except ImportError:
-        raise SystemExit("the figure needs report.py beside this file")
-    print(f"{'':22}mean / Beta's          std / Beta's           P(estimate is 0)\n{'':18}" + "    Bootstrap GuideBoot" * 3)
-    panels, alpha = [], whole("alpha", alpha)
-    for ad, clicks in ("Ad_A", 1), ("Ad_B", 0):
-        for n in (50, 200, 800):
-            s = clicks * n // 50
-            boot, guided, (mean, variance) = bootstrap_distribution(s, n), guided_distribution(s, n, alpha), beta_moments(s, n, alpha)
-            x = np.linspace(0.0, mean + 3.5 * variance ** 0.5, 281)
-            panels.append((f"{ad}: {s} of {n} clicked", [("Beta (Eq. 2)", x, beta_cdf(alpha + s, alpha + n - s, x)),
-                                                        ("Bootstrap (Eq. 3)", x, cdf(boot, x)), ("GuideBoot", x, cdf(guided, x))]))
-            rows = [(m / mean, (v / variance) ** 0.5, cdf(d, 0.0)) for d in (boot, guided) for m, v in [moments(*d)]]
-            print(f"{ad}, {s:2} of {n:3}   " + "".join(f"    {b:9.3f} {g:9.3f}" for b, g in zip(*rows)))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    panel_chart(path, "How likely is an estimated CTR of at most x?", "x: estimated CTR", panels, columns=3)
-    print(f"\nThe figure is {path}")
-
-
-def main():
-    p = argparse.ArgumentParser(description="The example of Ad_A and Ad_B (Section 3.2), worked exactly.")
-    p.error = lambda message: p.exit(2, f"{p.prog}: {message}\n")                # one line
-    instead = p.add_mutually_exclusive_group()
-    instead.add_argument("--arms", action="store_true", help="the multi-armed comparison instead, some seconds")
-    instead.add_argument("--figure", nargs="?", const="out/posteriors.svg", metavar="FILE", help="draw the three posteriors instead (default %(const)s)")
-    args = p.parse_args()
-    if args.figure is not None and (not args.figure.endswith(".svg") or Path(args.figure).is_dir()):
-        p.error(f"argument --figure: must be a file with a name that ends in .svg, got {args.figure!r}")
-    try:
-        Path(args.figure or ".").parent.mkdir(parents=True, exist_ok=True)     # at once, if it cannot be
-        arms() if args.arms else example() if args.figure is None else figure(Path(args.figure))
-        print(end="", flush=True)
-    except KeyboardInterrupt:
-        raise SystemExit(130)
-    except OSError as error:
-        if error.filename is None:                                             # the output: a full disk, or `| head` has enough
-            import os
-            import sys
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise SystemExit(1 if isinstance(error, BrokenPipeError) else f"{error.filename or 'output'}: {error.strerror}")
-
-
-if __name__ == "__main__":
-    main()

@@ -136,7 +136,7 @@ def network(ads, K=5):
 
 def serving_the_ads():
     """Deciding at the paper's shape A: 350 candidates, K = 5; the whole loop with c = 512, n = 4, at scale 1."""
-    ads = envs.Ads("A", 0)
+    ads = envs.Ads(0, "A")
     requests = []
     while len(requests) < 40:
         request = ads.observe()
@@ -148,7 +148,7 @@ def serving_the_ads():
     request_turn = ads.observe
     report("ads: making a request / yardstick product", ratio(request_turn, product(), 512), "a small part of a decision")
     for name, loop, arguments in (("Online GuideBoot", gb.online, (512, 4)), ("replay GuideBoot", gb.replay, (128, 512, 4))):
-        ads = envs.Ads("A", 0)
+        ads = envs.Ads(0, "A")
         agent = gb.GuideBoot(network(ads), envs.stream(0, "agent"), gb.AdCount(ads.features, envs.AD_ID), 0.1)
         watch = Stopwatch(ads, product(), every=512)
         loop(agent, watch, 512 * 24, *arguments)
@@ -159,7 +159,7 @@ def serving_the_ads():
 
 
 def learning_the_ads():
-    ads = envs.Ads("A", 0)
+    ads = envs.Ads(0, "A")
     bag, rng = network(ads), envs.stream(0, "agent")
     guided, obb = gb.GuideBoot(bag, rng, gb.AdCount(ads.features, envs.AD_ID), 0.1), baselines.OBB(bag, rng)
     X = np.array([ads.observe()[0] for _ in range(512)])
@@ -169,7 +169,7 @@ def learning_the_ads():
 
 def last_tenth():
     """A whole run at 1/50 of the size: do dead units or growing counts slow it down?"""
-    ads = envs.Ads("A", 0, 0.02)
+    ads = envs.Ads(0, "A", 0.02)
     agent = gb.GuideBoot(network(ads), envs.stream(0, "agent"), gb.AdCount(ads.features, envs.AD_ID), 0.1)
     watch = Stopwatch(ads, product(), every=512)
     gb.online(agent, watch, ads.steps, 32, 1)

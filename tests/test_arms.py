@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 import baselines
 import guideboot as gb
-import report
 
 NP = st.integers(1, 40).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n), st.floats(1e-3, 1.0)))
 
@@ -229,15 +228,6 @@ def test_beta_chance_against_integration():
     assert gb.beta_chance_to_win(3, 52, 2, 50) == pytest.approx(expected, abs=2e-5)
 
 
-def test_example_prints_the_exact_probabilities(capsys):
-    gb.example()
-    text = capsys.readouterr().out
-    B, A = gb.guided_distribution(0, 50, 1), gb.guided_distribution(1, 50, 1)
-    for p in (0.98 ** 50 / 2, gb.chance_to_win(B, A), gb.beta_chance_to_win(1, 51, 2, 50)):
-        assert f"{p:.4f}" in text
-    assert max(map(len, text.splitlines())) <= 120
-
-
 # ---------------------------------------------------------------- agents for arms
 
 def test_arms_agent_pulls_every_arm_once_before_it_compares():
@@ -301,115 +291,8 @@ def test_the_distribution_function_of_a_finite_distribution_worked_by_hand():
     assert gb.cdf(coin, np.array([0.49, 0.51, 1.0, 2.0])).tolist() == [0.25, 0.75, 1.0, 1.0]
 
 
-def test_the_figure_of_section_3_holds_the_three_exact_distributions(tmp_path, capsys, monkeypatch):
-    drawn = []
-    monkeypatch.setattr(report, "panel_chart", lambda path, title, x_label, panels, columns: drawn.extend(panels))
-    gb.figure(tmp_path / "p.svg")
-    assert [heading for heading, _ in drawn] == [f"Ad_{ad}: {s} of {n} clicked" for ad, share in (("A", 50), ("B", 0))
-                                                 for n in (50, 200, 800) for s in [n // share if share else 0]]
-    for (heading, ((beta, x, F), (boot, _, F_boot), (guided, _, F_guided))), (s, n) in zip(drawn, ((1, 50), (4, 200), (16, 800), (0, 50), (0, 200), (0, 800))):
-        assert (beta, boot, guided) == ("Beta (Eq. 2)", "Bootstrap (Eq. 3)", "GuideBoot")
-        for y in (F, F_boot, F_guided):
-            assert (np.diff(y) >= -1e-12).all() and y[-1] > 0.98 and y[0] >= -1e-12
-        assert F_boot[0] == pytest.approx((1 - s / n) ** n) and F_guided[0] == pytest.approx(F_boot[0] * (1 - 1 / n) ** n)      # no click, no fake click
-    gaps = [np.abs(panel[1][2][2] - panel[1][0][2]).max() for panel in drawn]
-    assert gaps[0] > 1.4 * gaps[1] > 2 * gaps[2] and min(gaps[3:]) > 0.36           # Ad_B's estimate stays a count of fakes: 0 with e^-1
-    table = capsys.readouterr().out
-    assert "Ad_B,  0 of 800           0.000     0.999        0.000     0.998        1.000     0.368" in table
-
-
-def test_the_committed_figure_comes_out_again(tmp_path):
-    gb.figure(tmp_path / "new" / "folder" / "p.svg")
-    assert (tmp_path / "new" / "folder" / "p.svg").read_text() == (Path(gb.__file__).parent / "results" / "posteriors.svg").read_text()
-
-
-def test_guideboot_and_nn_alone_run_the_example_and_the_comparison(tmp_path):
-    """One file to hand out, and nn.py: in a folder with nothing else."""
-    for name in ("guideboot.py", "nn.py"):
-        shutil.copy(Path(gb.__file__).parent / name, tmp_path)
-    run = lambda *argv: subprocess.run([sys.executable, "guideboot.py", *argv], cwd=tmp_path, capture_output=True, text=True)
-    assert "P(Ad_B is shown)" in run().stdout and run().returncode == 0
-    text = run("--arms").stdout
-    regret = {line[:16].strip(): float(line[16:].split()[0]) for line in text.splitlines()[2:]}
-    assert list(regret) == ["Bootstrap", "GuideBoot", "Thompson (Beta)"] and all(0 < value < 100 for value in regret.values())
-    alone = run("--figure")
-    assert alone.returncode == 1 and alone.stderr == "the figure needs report.py beside this file\n"
-
-
-@pytest.mark.parametrize("argv, code, message", [
-    *((["--figure", name], 2, f"guideboot.py: argument --figure: must be a file with a name that ends in .svg, got {name!r}\n") for name in ("", ".", "taken", "x.svg")),
-    (["--figure", "taken/p.svg"], 1, "taken: "),
-    (["--arms", "--figure", "p.svg"], 2, "guideboot.py: argument --figure: not allowed with argument --arms\n"),
-    (["--arm5"], 2, "guideboot.py: unrecognized arguments: --arm5\n")])
-def test_what_cannot_be_done_is_told_in_one_line(tmp_path, monkeypatch, capsys, argv, code, message):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "taken").touch()                                              # a file where a folder would have to be
-    (tmp_path / "x.svg").mkdir()                                              # and the other way about
-    monkeypatch.setattr(sys, "argv", ["guideboot.py", *argv])
-    with pytest.raises(SystemExit) as stopped:
-        gb.main()
-    told = capsys.readouterr().err or f"{stopped.value.code}\n"               # a text as code is printed by Python, code 1
-    assert told.startswith(message) and told.count("\n") == 1 and sorted(os.listdir()) == ["taken", "x.svg"] and not (tmp_path / "taken").stat().st_size
-    assert stopped.value.code == (code if code == 2 else told[:-1])
-
-
-@pytest.mark.parametrize("unbuffered", ["", "1"])                             # the output fails at the end, or at the first line
-def test_an_output_that_takes_no_more_is_told_in_one_line_or_not_at_all(unbuffered, monkeypatch):
-    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
-    command = [sys.executable, str(Path(gb.__file__))]
-    reader, writer = os.pipe()
-    os.close(reader)                                                          # as `| head` leaves it
-    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True)
-    os.close(writer)
-    assert (done.returncode, done.stderr) == (1, "")
-    if Path("/dev/full").exists():
-        with open("/dev/full", "w") as full:
-            done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
-        assert done.returncode == 1 and done.stderr.startswith("output: ") and done.stderr.count("\n") == 1
-
-
-def test_the_keyboard_stops_the_comparison_without_a_traceback(monkeypatch):
-    def interrupted():
-        raise KeyboardInterrupt
-    monkeypatch.setattr(gb, "arms", interrupted)
-    monkeypatch.setattr(sys, "argv", ["guideboot.py", "--arms"])
-    with pytest.raises(SystemExit) as stopped:
-        gb.main()
-    assert stopped.value.code == 130
-
-
-def test_the_comparison_measures_pseudo_regret(monkeypatch, capsys):
-    """Two arms pulled in turn, by hand: the regret is half the pulls times the gap between them."""
-    class InTurn(gb.Arms):
-        def choose(self, X, t):
-            return t % 2
-    monkeypatch.setattr(gb, "Arms", InTurn)
-    inner, sizes = gb.online, []
-    monkeypatch.setattr(gb, "online", lambda agent, env, steps, c: (sizes.append(c), inner(agent, env, steps, c)))
-    gb.arms(runs=2, steps=1000, m=2)
-    assert sizes == [1] * 6                                 # learns after every pull
-    gaps = [500 * abs(np.subtract(*np.random.default_rng([i, 0]).uniform(0, 0.1, 2))) for i in (0, 1)]
-    assert f"GuideBoot       {np.mean(gaps):6.1f} +- {np.std(gaps, ddof=1) / 2 ** 0.5:4.1f}{max(gaps):9.1f}\n" in capsys.readouterr().out
-    for run in (gb.example, lambda alpha: gb.figure(None, alpha)):
-        with pytest.raises(ValueError, match="alpha must be a whole number, 1 or more, got 0.5"):
-            run(alpha=0.5)
-
-
 def test_the_draws_have_the_papers_alpha_of_one_by_default():
     for draw in (gb.guided_mean, gb.thompson_mean):
         s, n = np.array([3, 0, 9]), np.array([20, 7, 9])
         assert (draw(s, n, np.random.default_rng(5)) == draw(s, n, np.random.default_rng(5), 1.0)).all()
         assert (draw(s, n, np.random.default_rng(5)) != draw(s, n, np.random.default_rng(5), 2.0)).any()
-
-
-def test_the_example_prints_what_the_readme_shows(capsys):
-    """Line by line: the histogram's bins, its bars and the table below it."""
-    gb.example()
-    readme = (Path(gb.__file__).parent / "README.md").read_text(encoding="utf-8").splitlines()
-    lines = [line for line in capsys.readouterr().out.splitlines() if line]
-    assert len(lines) == 14 and all(f"    {line}" in readme for line in lines)
-
-
-def test_the_comparison_is_as_large_as_the_readme_says():
-    runs, steps, m = gb.arms.__defaults__
-    assert f"{m} arms with CTRs uniform in 0 to 0.1, {steps:,} pulls, {runs} runs" in (Path(gb.__file__).parent / "README.md").read_text(encoding="utf-8")

@@ -194,16 +194,6 @@ def test_bayesian_methods_beat_random_on_the_synthetic_task():
     assert regret["TS"] < 0.8 * regret["Random"] and regret["UCB"] < 0.8 * regret["Random"]
 
 
-@given(st.lists(st.integers(1, 500), min_size=1, max_size=12), st.floats(0.1, 10))
-def test_unguided_fakes_are_as_many_on_average_but_the_same_for_all(counts, alpha):
-    density = gb.AdCount(len(counts))
-    unguided = baselines.Unguided(density, alpha)
-    unguided.update(np.repeat(np.arange(len(counts)), counts)[:, None])
-    X = np.arange(len(counts))[None, :, None]
-    g = gb.guidance(unguided(X), alpha)                                  # (1, B)
-    assert density.count.tolist() == counts and g == pytest.approx(np.full(g.shape, gb.guidance(np.array(counts), alpha).mean()))
-
-
 def test_the_defaults_are_those_of_section_5():
     """epsilon 0.1; Giro's alpha 0.5; 0.1 sqrt(2 log t / Count); reshaping 0.25; GLM-UCB's strength 1 and a prior N(0, I)."""
     rng, density = np.random.default_rng(0), gb.AdCount(9)

@@ -255,7 +255,7 @@ def test_guideboot_runs_with_the_network_on_the_synthetic_task_and_with_the_logi
     agent = gb.GuideBoot(model, np.random.default_rng(0), gb.Harmonic(35))
     gb.replay(agent, envs.Synthetic(0), 40, 8)
     gb.online(agent, envs.Synthetic(0), 40, 8)
-    ads = envs.Ads("A", 0, scale=0.01)
+    ads = envs.Ads(0, "A", scale=0.01)
     logistic = nn.LogisticBag(ads.features, [np.random.default_rng(k) for k in range(2)])
     agent = gb.GuideBoot(logistic, np.random.default_rng(0), gb.AdCount(ads.features, envs.AD_ID))
     start = logistic.theta.copy()

@@ -6,6 +6,7 @@ import sys
 import pytest
 
 import silent_bug
+from lab import tables
 
 CAUGHT_BY = [                          # in the order of silent_bug.BUGS: one of the tests that fail
     "test_mlp.py::test_gradient_of_every_parameter_equals_finite_differences",
@@ -48,7 +49,7 @@ SCRIPTS = [("run_synthetic.py", "--runs", "1", "--steps", "150", "--methods", "g
 def results(number, script, out):
     done = subprocess.run([sys.executable, silent_bug.__file__, str(number), *script], capture_output=True, text=True, cwd=out)
     assert done.returncode == 0, done.stderr
-    return (out / "out" / f"bug{number}" / ("synthetic.csv" if "synthetic" in script[0] else "ads_A.csv")).read_text().split("\n", 1)[1].rpartition("# end")[0]
+    return tables.read_csv(out / "out" / f"bug{number}" / ("synthetic.csv" if "synthetic" in script[0] else "ads_A.csv")).values()
 
 
 def test_nothing_crashes_and_each_bug_changes_the_results_of_a_script(tmp_path):

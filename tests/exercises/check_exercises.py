@@ -17,7 +17,7 @@ def test_01_predict():
     for name, exact, hint in (
             ("BOOTSTRAP_SAYS_A_IS_0", boot[0][1][0], "each of the 40 draws misses both clicks with probability 0.95"),
             ("BOOTSTRAP_SHOWS_B", guideboot.chance_to_win(boot[1], boot[0]), "Ad_B's estimate is always 0: it can only tie, and then there is the coin"),
-            ("GUIDEBOOT_SHOWS_B", wins, "both estimates can be 0, and then the coin decides; run `python guideboot.py` and look at the last column"),
+            ("GUIDEBOOT_SHOWS_B", wins, "both estimates can be 0, and then the coin decides; run `python run_arms.py` and look at the last column"),
             ("GUIDED_MEAN_B", mean, "by symmetry it is the mean of (F / 2) / (n + F) with F = F1 + F0, which is concave in F: think of Jensen")):
         value = getattr(mine, name)
         assert value is not None, f"write down a guess for {name} first, before you run anything"

@@ -1,7 +1,7 @@
 """1. Predict, then compute (Section 3.2).
 
 After 40 impressions each, Ad_A has two clicks and Ad_B has none. alpha is 1. Write down what you expect, numbers to two
-decimals; only then run `python guideboot.py`, which does the same for 50 impressions and one click, and guess again.
+decimals; only then run `python run_arms.py`, which does the same for 50 impressions and one click, and guess again.
 """
 BOOTSTRAP_SAYS_A_IS_0 = None      # probability that the bootstrap's estimate for Ad_A is 0
 BOOTSTRAP_SHOWS_B = None          # probability that the bootstrap shows Ad_B; a tie is decided by a coin

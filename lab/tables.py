@@ -1,0 +1,240 @@
+"""Statistics of paired runs, the results of a command, and tables of them as text and as CSV."""
+import csv
+import io
+import math
+import re
+
+import numpy as np
+
+ENOUGH = 5            # runs: with fewer, an interval or a verdict says nothing
+
+
+def t_quantile(df, share=1):
+    """Half-width of a 95 % interval in standard errors: the 97.5 % quantile of Student's t.
+
+    With `share` intervals that shall hold together with 95 %, each may miss with 5 % / share
+    (Bonferroni). With t = sqrt(df) tan(angle) the density of the angle is proportional to
+    cos(angle)^(df - 1); its distribution function is summed up on a grid.
+    """
+    if df < 1:
+        return math.inf
+    angle = (np.arange(200_000) + 0.5) * (math.pi / 2 / 200_000)
+    area = np.cumsum(np.cos(angle) ** (df - 1))
+    return math.sqrt(df) * math.tan(np.interp(1.0 - 0.05 / share, area / area[-1], angle))
+
+
+def mean_and_error(values):
+    """Mean and standard error; the error of a single value is not known, nan."""
+    values = np.asarray(values, float)
+    if len(values) < 2:
+        return values.mean() if len(values) else math.nan, math.nan
+    return values.mean(), values.std(ddof=1) / math.sqrt(len(values))
+
+
+def minus(a, b):
+    """The differences {seed: a - b} on the seeds that both have."""
+    return {seed: a[seed] - b[seed] for seed in a if seed in b}
+
+
+def interval(differences, share=1):
+    """Mean of {seed: difference} and the half-width of its 95 % interval (see t_quantile)."""
+    mean, error = mean_and_error(list(differences.values()))
+    return mean, t_quantile(len(differences) - 1, share) * error
+
+
+def paired(a, b, share=1):
+    """Mean of a - b over the seeds that both {seed: value} have, and the interval's half-width."""
+    return interval(minus(a, b), share)
+
+
+def finite(by_seed):
+    """{seed: value} without the runs that diverged."""
+    return {seed: value for seed, value in by_seed.items() if math.isfinite(value)}
+
+
+def plus_minus(mean, error, form=".1f"):
+    """Text of a number and its uncertainty, if that is known."""
+    if math.isnan(mean):
+        return ""
+    text = format(mean, form)
+    return f"{text} +- {error:{form.lstrip('+')}}" if math.isfinite(error) else text
+
+
+def text_table(heads, rows):
+    """Columns as wide as they need to be; the first is left aligned, the others right."""
+    lines = [heads, [""] * len(heads), *rows]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(heads))]
+    lines[1] = ["-" * width for width in widths]
+    text = []
+    for first, *others in lines:
+        cells = [first.ljust(widths[0])]
+        cells += [cell.rjust(width) for cell, width in zip(others, widths[1:])]
+        text.append("  ".join(cells).rstrip())
+    return "\n".join(text)
+
+
+def count(n, thing):
+    """3 runs, 1 run."""
+    return f"{n:,} {thing}" + "s" * (n != 1)
+
+
+def duration(seconds):
+    """Seconds in words: s, min or h."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+
+
+# ---------------------------------------------------------------- the results of a command
+
+KNOWN = ("tuned", "call", "task", "steps", "code", "python", "numpy", "arithmetic")
+
+
+class Results:
+    """The runs of one command: records[row][seed] is a dictionary with
+
+        numbers    what came of the run by name; the first is the score, "regret" or "reward"
+        curve      the cumulative regret at the checkpoints, where there is a regret
+        and what is KNOWN of it: text, empty if it is not known
+
+    A row is a method's name, or a tuple with it and what else tells rows apart, named by `columns`.
+    """
+
+    def __init__(self, columns=("method",)):
+        self.columns, self.records = columns, {}
+
+    def add(self, row, seed, record):
+        self.records.setdefault(row, {})[seed] = record
+
+    def all(self):
+        return [record for by_seed in self.records.values() for record in by_seed.values()]
+
+    @property
+    def score(self):
+        return next(iter(self.all()[0]["numbers"]))
+
+    @property
+    def steps(self):
+        return int(self.all()[0]["steps"])
+
+    def values(self, name=None):
+        """{row: {seed: number}} of the score, or of another number that runs have."""
+        name = name or self.score
+        return {row: {seed: record["numbers"][name] for seed, record in by_seed.items()
+                      if name in record["numbers"]}
+                for row, by_seed in self.records.items()}
+
+    def names(self):
+        """The names of all numbers that any run has, the score first."""
+        return list(dict.fromkeys(name for record in self.all() for name in record["numbers"]))
+
+    def made_by(self):
+        """How many runs were made on which Python, NumPy and arithmetic: {text: number}."""
+        made = {}
+        for record in self.all():
+            text = (f"Python {record['python'] or 'unknown'}, NumPy {record['numpy'] or 'unknown'}, "
+                    f"arithmetic {record['arithmetic'] or 'unknown'}")
+            made[text] = made.get(text, 0) + 1
+        return made
+
+
+def parts(row):
+    """A row's name as a tuple."""
+    return row if isinstance(row, tuple) else (row,)
+
+
+def label(row):
+    """A row's name as text."""
+    return ", ".join(map(str, parts(row)))
+
+
+def checkpoints(steps):
+    """The steps at which a curve is recorded: 50 of them, or every step of a shorter run."""
+    return np.unique(-(-steps * np.arange(1, 51) // 50))         # steps * i / 50, rounded up
+
+
+def csv_text(results):
+    """The results as CSV: method, seed, what else names a row, numbers, what is known, the curve."""
+    own = [name for name in results.columns if name != "method"]
+    names = results.names()
+    at = checkpoints(results.steps) if any("curve" in record for record in results.all()) else []
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(["method", "seed", *own, *names, *KNOWN, *(f"regret@{t}" for t in at)])
+    for row, by_seed in results.records.items():
+        named = dict(zip(results.columns, parts(row)))
+        for seed, record in sorted(by_seed.items()):
+            numbers = [record["numbers"].get(name, "") for name in names]
+            curve = record.get("curve") or [""] * len(at)
+            table.writerow([named["method"], seed, *(named[name] for name in own), *numbers,
+                            *(record[name] for name in KNOWN), *curve])
+    return text.getvalue()
+
+
+def read_csv(path):
+    """The Results of a file that csv_text wrote."""
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            heads, *lines = csv.reader(file)
+    except OSError as error:
+        raise ValueError(f"cannot read {path}: {error.strerror}") from None
+    score = next((name for name in heads if name in ("regret", "reward")), None)
+    if heads[:2] != ["method", "seed"] or score is None or "tuned" not in heads or not lines:
+        raise ValueError(f"{path} is not a result file: it has no columns method, seed, regret or "
+                         "reward, tuned, or no rows")
+    own = heads[2:heads.index(score)]
+    numbers = heads[heads.index(score):heads.index("tuned")]
+    curve = [name for name in heads if re.fullmatch(r"regret@\d+", name)]
+    before = [name for name in own if name == "setting"]
+    results = Results((*before, "method", *(name for name in own if name not in before)))
+    for line in lines:
+        cells = dict(zip(heads, line))
+        record = {name: cells[name] for name in KNOWN}
+        record["numbers"] = {name: float(cells[name]) for name in numbers if cells[name]}
+        if curve and cells[curve[0]]:
+            record["curve"] = [float(cells[name]) for name in curve]
+        row = tuple(as_number(cells[name]) for name in results.columns)
+        results.add(row if own else row[0], int(cells["seed"]), record)
+    return results
+
+
+def as_number(text):
+    """A whole number, a number, or the text itself."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text
+
+
+def score_table(results, first):
+    """The table of a command: rows sorted by their score, and the differences to the row `first`."""
+    finals = {row: finite(by_seed) for row, by_seed in results.values().items()}
+    regret = results.score == "regret"
+    form = ".1f" if regret else ".4f"
+    worst = math.inf if regret else -math.inf
+    order = sorted(finals, reverse=not regret,
+                   key=lambda row: np.mean(list(finals[row].values())) if finals[row] else worst)
+    enough = min(len(by_seed) for by_seed in finals.values()) >= ENOUGH
+    others = [name for name in results.names() if name != results.score]
+    tuned = any(record["tuned"] not in ("no", "-", "") for record in results.all())
+    heads = ["Method", results.score, *([f"minus {label(first)}"] if enough else []), *others,
+             *(["tuned on"] if tuned else []), "runs"]
+    lines = []
+    for row in order:
+        mean, error = mean_and_error(list(finals[row].values()))
+        cells = [label(row), plus_minus(mean, error if enough else math.nan, form)]
+        if enough:
+            cells.append("" if row == first else
+                         plus_minus(*paired(finals[row], finals[first]), "+" + form))
+        for name in others:
+            values = list(finite(results.values(name)[row]).values())
+            form_of = ".4f" if name in ("reward", "clicks") else ".4g"
+            cells.append(format(np.mean(values), form_of) if values else "")
+        records = list(results.records[row].values())
+        if tuned:
+            cells.append(records[0]["tuned"])
+        diverged = len(records) - len(finals[row])
+        lines.append([*cells, f"{len(finals[row])}" + f", {diverged} diverged" * (diverged > 0)])
+    return text_table(heads, lines)

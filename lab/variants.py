@@ -1,0 +1,50 @@
+"""Methods of the study's own, which the paper does not have: what do fakes, guidance, shuffle add?"""
+from functools import partial
+
+import numpy as np
+
+import run_ads
+import run_synthetic
+from baselines import OBB
+from envs import stream
+from guideboot import Agent, guidance, online
+
+
+class Unguided:
+    """As many fakes on average as with `density`, but one probability for all samples of a call."""
+
+    def __init__(self, features, density, alpha):
+        self.density, self.alpha = density(features), alpha
+
+    def update(self, X):
+        self.density.update(X)
+
+    def __call__(self, X):
+        rho = self.density(X)
+        return np.full(rho.shape, self.alpha / guidance(rho, self.alpha).mean())
+
+
+def no_fakes(env, steps, seed, shuffle=True, weights=False, models=run_synthetic.MODELS,
+             buffer=run_synthetic.BUFFER, minibatches=run_synthetic.MINIBATCHES,
+             learning_rate=run_synthetic.LEARNING_RATE):
+    """Algorithm 3 on the synthetic task without fakes: Online GuideBoot's shuffle, OBB's Poisson
+    weights, both, or neither, where the K models differ by their first weights alone."""
+    bag = run_synthetic.bag_of(env, seed, models, learning_rate)
+    agent = (OBB if weights else Agent)(bag, stream(seed, "agent"))
+    agent.shuffle = shuffle
+    online(agent, env, steps, buffer, minibatches)
+
+
+def ads_no_fakes(env, steps, seed, setting="online", models=run_ads.MODELS, buffer=run_ads.BUFFER,
+                 minibatches=run_ads.MINIBATCHES, learning_rate=run_ads.LEARNING_RATE):
+    """Online GuideBoot on the ads without its fakes."""
+    bag = run_ads.networks(env, seed, models, learning_rate)
+    agent = Agent(bag, stream(seed, "agent"))
+    agent.shuffle = True
+    run_ads.run(agent, env, steps, setting, buffer, minibatches)
+
+
+SHUFFLE = {"neither": partial(no_fakes, shuffle=False),
+           "weights (OBB)": partial(no_fakes, shuffle=False, weights=True),
+           "shuffle": partial(no_fakes, shuffle=True),
+           "both": partial(no_fakes, shuffle=True, weights=True)}

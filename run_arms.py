@@ -1,0 +1,173 @@
+# /// script
+# requires-python = ">=3.10"
+# dependencies = ["numpy>=1.24"]
+# ///
+"""The multi-armed case of the GuideBoot paper, Sections 3.2 and 3.4.
+
+  python run_arms.py                  the example of Ad_A and Ad_B, worked exactly, at once
+  python run_arms.py --figure         the three posteriors as impressions grow, drawn
+  python run_arms.py --compare        ten arms, no context: whose regret is lower? some seconds
+
+With guideboot.py, nn.py, envs.py and baselines.py beside it, the example needs nothing else.
+"""
+import argparse
+import math
+import sys
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+import baselines
+from envs import BernoulliArms, stream
+from guideboot import (Arms, beta_cdf, beta_chance_to_win, beta_moments, bootstrap_distribution,
+                       bootstrap_mean, cdf, chance_to_win, guided_distribution, guided_mean, moments,
+                       online, thompson_mean)
+
+RUNS = 20                # ours
+STEPS = 2_000            # ours
+ALPHA = 1.0              # paper  the prior Beta(alpha, alpha), and the strength of the guidance
+GIRO_ALPHA = 0.5         # paper  Giro's probability of a pseudo pair
+
+
+# ---------------------------------------------------------------- Section 3.2: Ad_A and Ad_B
+
+def example(alpha=1, n=50):
+    """After n impressions each, Ad_A has one click and Ad_B none. How often is Ad_B shown?"""
+    clicks = {"A": 1, "B": 0}
+    boot = {ad: bootstrap_distribution(s, n) for ad, s in clicks.items()}
+    guided = {ad: guided_distribution(s, n, alpha) for ad, s in clicks.items()}
+    beta = {ad: beta_moments(s, n, alpha) for ad, s in clicks.items()}
+    print(f"Ad_A: 1 click in {n} impressions, Ad_B: 0 clicks in {n}; "
+          f"prior and fakes with alpha = {alpha}.\n"
+          "Exact distribution of the estimated CTR (one # is 6 %, or the start of it):\n")
+    histogram({"Bootstrap Ad_A": boot["A"], "Bootstrap Ad_B": boot["B"],
+               "GuideBoot Ad_A": guided["A"], "GuideBoot Ad_B": guided["B"]})
+    print("\n                    mean A   std A    mean B   std B    P(Ad_B is shown)")
+    means_and_stds("Bootstrap (Eq. 3)", moments(*boot["A"]), moments(*boot["B"]),
+                   chance_to_win(boot["B"], boot["A"]))
+    means_and_stds("GuideBoot", moments(*guided["A"]), moments(*guided["B"]),
+                   chance_to_win(guided["B"], guided["A"]))
+    means_and_stds("Beta (Eq. 2)", beta["A"], beta["B"],
+                   beta_chance_to_win(alpha, alpha + n, alpha + 1, alpha + n - 1))
+    print("\nThe bootstrap's estimate for Ad_B is always 0: it wins only by a tie, "
+          "when Ad_A's one click is not resampled.")
+
+
+def histogram(distributions):
+    """Print finite distributions side by side, in bins of 0.02."""
+    edges = np.append(np.arange(6) * 0.02 - 1e-9, 1.0)
+    columns = [np.histogram(values, edges, weights=p)[0] for values, p in distributions.values()]
+    print(f"{'CTR':12}" + "".join(f"{name:25}" for name in distributions).rstrip())
+    for i, row in enumerate(zip(*columns)):
+        bars = [f"{p:7.1%} {'#' * math.ceil(p / 0.06 - 0.01):17}" for p in row]
+        label = f"{i * 0.02:.2f}-{i * 0.02 + 0.02:.2f}" if i < 5 else "0.10 and up"
+        print(f"{label:11}" + "".join(bars).rstrip())
+
+
+def means_and_stds(name, A, B, chance):
+    """Print a line of means and standard deviations; A and B are (mean, variance)."""
+    print(f"{name:20}{A[0]:.4f}   {A[1] ** 0.5:.4f}   {B[0]:.4f}   {B[1] ** 0.5:.4f}   {chance:.4f}")
+
+
+# ---------------------------------------------------------------- Section 3.4: three posteriors
+
+def figure(alpha=1):
+    """What Section 3.4 states: distribution functions of the estimated CTR as impressions grow.
+
+    Prints how close mean and standard deviation are to Beta's, and returns the figure as SVG text.
+    """
+    from lab import charts
+    print(f"{'':22}mean / Beta's          std / Beta's           P(estimate is 0)\n"
+          f"{'':18}" + "    Bootstrap GuideBoot" * 3)
+    panels = []
+    for ad, clicks in (("Ad_A", 1), ("Ad_B", 0)):
+        mean, variance = beta_moments(clicks, 50, alpha)           # the widest of a row of panels
+        x = np.linspace(0.0, mean + 3.5 * variance ** 0.5, 281)
+        for n in (50, 200, 800):
+            s = clicks * n // 50
+            boot = bootstrap_distribution(s, n)
+            guided = guided_distribution(s, n, alpha)
+            mean, variance = beta_moments(s, n, alpha)
+            panels.append((f"{ad}: {s} of {n} clicked",
+                           [("Beta (Eq. 2)", x, beta_cdf(alpha + s, alpha + n - s, x)),
+                            ("Bootstrap (Eq. 3)", x, cdf(boot, x)),
+                            ("GuideBoot", x, cdf(guided, x))]))
+            (mean_b, var_b), (mean_g, var_g) = moments(*boot), moments(*guided)
+            print(f"{ad}, {s:2} of {n:3}       "
+                  f"{mean_b / mean:9.3f} {mean_g / mean:9.3f}    "
+                  f"{(var_b / variance) ** 0.5:9.3f} {(var_g / variance) ** 0.5:9.3f}    "
+                  f"{cdf(boot, 0.0):9.3f} {cdf(guided, 0.0):9.3f}")
+    return charts.panel_chart("How likely is an estimated CTR of at most x?", "x: estimated CTR",
+                              panels, columns=3)
+
+
+# ---------------------------------------------------------------- the comparison, without context
+
+def guideboot(env, steps, seed, alpha=ALPHA):
+    online(Arms(env.features, partial(guided_mean, alpha=alpha), stream(seed, "agent")), env, steps, 1)
+
+
+def thompson(env, steps, seed, alpha=ALPHA):
+    online(Arms(env.features, partial(thompson_mean, alpha=alpha), stream(seed, "agent")), env, steps, 1)
+
+
+def bootstrap(env, steps, seed):
+    online(Arms(env.features, bootstrap_mean, stream(seed, "agent")), env, steps, 1)
+
+
+def giro(env, steps, seed, giro_alpha=GIRO_ALPHA):
+    online(baselines.GiroArms(env.features, stream(seed, "agent"), giro_alpha), env, steps, 1)
+
+
+def random(env, steps, seed):
+    online(baselines.RandomPolicy(stream(seed, "agent")), env, steps, 1)
+
+
+METHODS = {"GuideBoot": guideboot, "Thompson (Beta)": thompson, "Bootstrap": bootstrap, "Giro": giro,
+           "Random": random}
+OPTIONS = {"alpha": "strength of GuideBoot's guidance, and Thompson sampling's prior",
+           "giro_alpha": "Giro's probability of a pseudo pair"}
+
+
+def comparison(argv):
+    """Ten arms with CTRs uniform in 0 to 0.1, the same in run i for every method."""
+    from lab import compare
+    from lab.command import Command
+    command = Command(__doc__, METHODS, OPTIONS, None, RUNS)
+    command.add_argument("--compare", action="store_true", help=argparse.SUPPRESS)
+    command.add("steps", int, STEPS, "pulls of a run")
+    args = command.parse_args(argv)
+    compare(command.wanted(args), BernoulliArms, args.steps, name="arms", **command.usual(args))
+
+
+def main(argv=None):
+    argv = sys.argv[1:] if argv is None else argv
+    if "--compare" in argv:
+        return comparison(argv)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.error = lambda message: parser.exit(2, f"{parser.prog}: {message}\n")
+    parser.add_argument("--compare", action="store_true",
+                        help="the comparison; its options: --compare --help")
+    parser.add_argument("--figure", nargs="?", const="out/posteriors.svg", metavar="FILE",
+                        help="draw the three posteriors (default %(const)s)")
+    path = parser.parse_args(argv).figure
+    if path is None:
+        return example()
+    path = Path(path)
+    if path.suffix != ".svg" or path.is_dir():
+        parser.error(f"argument --figure: must be a file whose name ends in .svg, got {str(path)!r}")
+    path.parent.mkdir(parents=True, exist_ok=True)             # at once, if it cannot be
+    path.write_text(figure(), encoding="utf-8")
+    print(f"\nThe figure is {path}")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except OSError as error:
+        sys.exit(f"{error.filename or 'output'}: {error.strerror}")

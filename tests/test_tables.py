@@ -1,0 +1,64 @@
+"""Statistics worked by hand, and result files that keep every number."""
+import math
+
+import numpy as np
+import pytest
+
+from lab import tables
+
+
+def test_the_quantile_equals_the_printed_tables():
+    for df, expected in ((1, 12.7062), (2, 4.3027), (9, 2.2622), (49, 2.0096), (1000, 1.9623)):
+        assert tables.t_quantile(df) == pytest.approx(expected, abs=1e-2 if df == 1 else 2e-3)
+    assert tables.t_quantile(0) == math.inf
+    assert tables.t_quantile(9, share=5) == pytest.approx(3.2498, abs=2e-3)      # the 99.5 % quantile
+
+
+def test_a_paired_interval_worked_by_hand():
+    """Differences 1, 2, 3: mean 2, standard error 1/sqrt(3), t(2) = 4.3027. Only common seeds count."""
+    mean, half = tables.paired({0: 2, 1: 4, 2: 6, 7: 99}, {2: 3, 0: 1, 1: 2, 8: -5})
+    assert mean == 2 and half == pytest.approx(4.3027 / math.sqrt(3), abs=2e-3)
+    assert tables.mean_and_error([5.0])[0] == 5 and math.isnan(tables.mean_and_error([5.0])[1])
+    assert tables.plus_minus(2.0, 1.25, "+.1f") == "+2.0 +- 1.2"
+    assert tables.plus_minus(2.0, math.nan) == "2.0"
+    assert tables.plus_minus(*tables.paired({0: 1.0}, {1: 1.0})) == ""
+
+
+def test_checkpoints_are_fifty_or_every_step_and_end_with_the_last():
+    for steps, expected in ((1, [1]), (5, [1, 2, 3, 4, 5]), (10_000, list(range(200, 10_001, 200)))):
+        assert tables.checkpoints(steps).tolist() == expected
+    assert len(tables.checkpoints(10_007)) == 50 and tables.checkpoints(10_007)[-1] == 10_007
+
+
+def record(numbers, **more):
+    return {"numbers": numbers, **dict.fromkeys(tables.KNOWN, ""), "steps": "3", **more}
+
+
+@pytest.mark.parametrize("columns, row", [
+    (("method",), "A, the first"), (("setting", "method"), ("online", "B")),
+    (("method", "alpha"), ("B", 0.3)), (("setting", "method", "models"), ("online", "B", 5))])
+def test_a_result_file_gives_back_what_was_written(tmp_path, columns, row):
+    results = tables.Results(columns)
+    results.add(row, 10, record({"regret": 1 / 3, "own": -0.0}, curve=[1e-300, 0.1, 1 / 3], tuned="no"))
+    results.add(row, 9, record({"regret": math.inf}, call="m.f(x='a, b')"))
+    (tmp_path / "r.csv").write_text(tables.csv_text(results))
+    back = tables.read_csv(tmp_path / "r.csv")
+    assert back.columns == columns and list(back.records[row]) == [9, 10]
+    assert back.records[row] == results.records[row]
+
+
+@pytest.mark.parametrize("text", ["", "a,b\n1,2\n", "method,seed,regret,tuned\n"])
+def test_what_is_no_result_file_is_refused(tmp_path, text):
+    (tmp_path / "r.csv").write_text(text)
+    with pytest.raises(ValueError):
+        tables.read_csv(tmp_path / "r.csv")
+
+
+def test_a_table_is_sorted_by_the_score_in_its_direction():
+    for score, order in (("regret", ["low", "high", "lost"]), ("reward", ["high", "low", "lost"])):
+        results = tables.Results()
+        for row, value in (("low", 1.0), ("lost", np.nan), ("high", 2.0)):
+            for seed in range(5):
+                results.add(row, seed, record({score: value + 0.01 * seed * (row == "high")}))
+        lines = tables.score_table(results, "low").splitlines()[2:]
+        assert [line.split()[0] for line in lines] == order and "5 diverged" in lines[2]
