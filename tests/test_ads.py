@@ -184,6 +184,15 @@ def test_shrinking_keeps_impressions_per_ad():
             assert env.context_sizes.min() >= 2 and env.ad_sizes.min() >= 2
 
 
+def test_a_request_reads_like_its_array_of_rows():
+    table = np.array([[4, 7], [5, 8], [6, 7], [4, 8], [6, 8]])
+    request = envs.Request(np.array([2]), np.array([4, 0]), table)
+    assert len(request) == 2
+    assert np.asarray(request).tolist() == [[2, 6, 8], [2, 4, 7]]
+    assert request[1].tolist() == [2, 4, 7]
+    assert request[..., 1].tolist() == [6, 4]
+
+
 # ---------------------------------------------------------------- run_ads.py
 
 def row(name, seed=0, **kw):

@@ -201,12 +201,6 @@ def test_requests_of_different_sizes_may_follow_each_other():
         np.testing.assert_allclose(model.scores(0, request([1], items)), model.scores(0, np.asarray(request([1], items))), atol=1e-12)
 
 
-def test_a_request_reads_like_its_array_of_rows():
-    r = request([2], [4, 0])
-    assert len(r) == 2 and np.asarray(r).tolist() == [[2, 6, 8], [2, 4, 7]]
-    assert r[1].tolist() == [2, 4, 7] and r[..., 1].tolist() == [6, 4] and np.asarray(r)[0].tolist() == r[0].tolist()
-
-
 def test_dropout_in_deciding_multiplies_the_last_hidden_layer():
     model = bag()
     X, mask = np.array([[0, 3, 5], [1, 1, 7]]), np.random.default_rng(0).integers(0, 2, 16) / 0.5
@@ -262,90 +256,6 @@ def test_guideboot_runs_with_the_network_on_the_synthetic_task_and_with_the_logi
     gb.replay(agent, ads, 40, 8)
     gb.online(agent, ads, 40, 8)
     assert agent.density.count.sum() == 80 and not (logistic.theta == start).all()
-
-
-# ---------------------------------------------------------------- deep baselines
-
-class Scores:
-    """A bag of fixed logits."""
-    K, features, hidden, dropout, dtype = 1, 10, 50, 0.2, np.float64
-
-    def __init__(self, logits):
-        self.logits, self.masks = np.array(logits), []
-
-    def scores(self, k, X, mask=None):
-        self.masks.append(mask)
-        return self.logits
-
-
-def counts(values):
-    density = gb.AdCount(10)
-    density.count[:len(values)] = values
-    return density
-
-
-def test_deep_ucb1_adds_the_stated_bonus():
-    """CTRs 0.5, 0.4 with counts 100, 4 at t = 50: bonuses 0.1 sqrt(2 log 50 / 100) = 0.028, and 0.140: the second wins."""
-    X = np.array([[0], [1]])
-    logits = np.log([0.5 / 0.5, 0.4 / 0.6])
-    for strength, t, winner in ((0.1, 50, 1), (0.1, 2, 0), (0.0, 50, 0)):
-        agent = baselines.DeepUCB1(Scores(logits), np.random.default_rng(0), counts([100, 4]), strength)
-        assert agent.choose(X, t) == winner
-    edge = 0.1 / (np.sqrt(2 * np.log(50) / 4) - np.sqrt(2 * np.log(50) / 100))      # where both bounds are equal
-    for strength, winner in ((0.999 * edge, 0), (1.001 * edge, 1)):
-        assert baselines.DeepUCB1(Scores(logits), np.random.default_rng(0), counts([100, 4]), strength).choose(X, 50) == winner
-
-
-def test_deep_ucb1_shows_unseen_ads_first_and_at_random():
-    agent = baselines.DeepUCB1(Scores([9.0, 0.0, 0.0]), np.random.default_rng(0), counts([5, 0, 0]))
-    assert {agent.choose(np.array([[0], [1], [2]]), 3) for _ in range(40)} == {1, 2}
-
-
-@pytest.mark.parametrize("count, shaping", [(50, 0.25), (50, 1.0), (0, 0.25), (1, 0.5)])
-def test_deep_ts_beta_draws_from_the_stated_distribution(count, shaping):
-    """Beta(f total, (1-f) total) with f = 0.3 and total = max(count, 1) / shaping."""
-    drawn = []
-
-    class Spy:
-        def beta(self, a, b):
-            drawn.append((a, b))
-            return np.random.default_rng(0).beta(a, b)
-
-        def random(self):
-            return 0.5
-    agent = baselines.DeepTSBeta(Scores(np.full(8, np.log(0.3 / 0.7))), Spy(), counts([count] * 8), shaping)
-    agent.choose(np.arange(8)[:, None], 1)
-    a, b = drawn[0]
-    total = max(count, 1) / shaping
-    np.testing.assert_allclose(a, 0.3 * total, rtol=1e-12)
-    np.testing.assert_allclose(b, 0.7 * total, rtol=1e-12)
-
-
-def test_deep_ts_beta_survives_logits_far_out_and_its_default_shaping_is_the_papers():
-    agent = baselines.DeepTSBeta(Scores(np.array([-200, 200, -150], np.float32)), np.random.default_rng(0), counts([3] * 3))
-    assert agent.choose(np.arange(3)[:, None], 1) == 1 and agent.shaping == 0.25
-
-
-@pytest.mark.parametrize("method", [baselines.DeepUCB1, baselines.DeepTSBeta])
-def test_logits_that_are_not_finite_are_not_hidden_by_the_sigmoid(method):
-    for logits in ([np.inf, 0.0], [np.nan, 0.0]):
-        with pytest.raises(FloatingPointError, match="learning rate"):
-            method(Scores(logits), np.random.default_rng(0), counts([3, 3])).choose(np.arange(2)[:, None], 5)
-
-
-def test_deep_ts_beta_follows_the_draw():
-    """Counts so high that the draws are the CTRs themselves."""
-    agent = baselines.DeepTSBeta(Scores([-3.0, 1.0, 0.0]), np.random.default_rng(0), counts([1e12] * 3))
-    assert agent.choose(np.arange(3)[:, None], 1) == 1
-
-
-def test_mc_dropout_draws_one_scaled_mask_per_decision():
-    bag = Scores([0.0, 1.0])
-    agent = baselines.MCDropout(bag, np.random.default_rng(0))
-    assert all(agent.choose(np.zeros((2, 1), int), 1) == 1 for _ in range(400))
-    masks = np.array(bag.masks)                                                    # (400, 50)
-    assert set(np.unique(masks)) == {0.0, 1.25} and abs((masks == 0).mean() - 0.2) < 5 * (0.16 / 20_000) ** 0.5
-    assert len(np.unique(masks, axis=0)) > 390
 
 
 def test_the_defaults_are_the_papers_network_and_adams_usual_step():
