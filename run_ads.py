@@ -31,7 +31,7 @@ import baselines
 import report
 from envs import AD_ID, Ads, Scored, stream
 from guideboot import AdCount, Harmonic, online, replay
-from nn import LogisticBag, MLPBag
+from nn import LogisticBag, ServedAds
 
 DEFAULTS = dict(
     runs=2,                 # ours   (paper: 10; the default is a quick look)
@@ -119,8 +119,8 @@ def run(job, tick=lambda fraction: None):
             K, agent = AGENTS[method]
             rngs = [stream(seed, "models", k) for k in range(K or o["models"])]
             if o["model"] == "mlp":
-                bag = MLPBag(ads.fields, ads.features, rngs, o["learning_rate"], items=ads.table, rng=stream(seed, "dropout"),
-                             dropout=o["dropout"] if method == "MC-Dropout" else 0.0)
+                bag = ServedAds(ads.fields, ads.features, rngs, ads.table, learning_rate=o["learning_rate"],
+                                dropout=o["dropout"] if method == "MC-Dropout" else 0.0, rng=stream(seed, "dropout"))
             else:
                 bag = LogisticBag(ads.features, rngs, o["learning_rate"])
             if setting == "replay":

@@ -131,7 +131,7 @@ def growth():
 
 
 def network(ads, K=5):
-    return nn.MLPBag(ads.fields, ads.features, [envs.stream(0, "models", k) for k in range(K)], items=ads.table)
+    return nn.ServedAds(ads.fields, ads.features, [envs.stream(0, "models", k) for k in range(K)], ads.table)
 
 
 def serving_the_ads():

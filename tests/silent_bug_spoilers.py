@@ -2,8 +2,9 @@
 BUGS = [
     [("nn.py", "    return ids[first], np.add.reduceat(values.take(order, axis=0), first, axis=0)",
       "    return ids[first], values.take(order[first], axis=0)")],
-    [("nn.py", "        if mask is not None:\n            d2 *= mask\n", ""),
-     ("nn.py", "        if mask is not None:\n            h2 *= mask\n        z = np.matmul(h2, self", "        z = np.matmul(h2 if mask is None else h2 * mask, self")],
+    [("nn.py", "        d2 = d3 * w3 * mask * (h2 > 0)       ", "        d2 = d3 * w3 * (h2 > 0)              "),
+     ("nn.py", "    h2 = relu(h1 @ W2 + b2) * mask       ", "    h2 = relu(h1 @ W2 + b2)              "),
+     ("nn.py", "    z = h2 @ transpose(w3) + b3       ", "    z = h2 * mask @ transpose(w3) + b3")],
     [("guideboot.py", "        agent.update_density(x)                                                # Alg1:10\n", ""),
      ("guideboot.py", "            bag.publish()                                                      # Alg1:23  (end of the loop: the next step serves these)\n",
       "            bag.publish()                                                      # Alg1:23\n"
@@ -26,8 +27,7 @@ BUGS = [
 """)],
     [("guideboot.py", "        rows = (self.size * rng.random(shape)).astype(np.intp)\n",
       "        rows = np.tile((self.size * rng.random(shape[1:])).astype(np.intp), (shape[0], 1))\n")],
-    [("nn.py", "        if self.items is not None:\n            for k in range(self.K):\n                e =",
-      "        if self.items is not None and self.dense_optimizer.t == 0:\n            for k in range(self.K):\n                e =")],
+    [("nn.py", "zip(self.models, self.projected):", "zip(self.models, () if self.table_optimizer.t else self.projected):")],
     [("baselines.py", "self.strength * np.sqrt(2.0 * math.log(t) / count)", "self.strength * 2.0 * math.log(t) / count"),
      ("baselines.py", "self.strength * math.sqrt(math.log(t + 1)) * np.sqrt(norm2)", "self.strength * math.log(t + 1) * norm2")],
     [("guideboot.py", "    return a if len(ties) == 1 else int(ties[int(len(ties) * rng.random())])", "    return a if len(ties) == 1 else int(ties[0])")],

@@ -231,7 +231,7 @@ def test_tuned_values_are_used_unless_given_or_switched_off(monkeypatch, tmp_pat
         assert (values["learning_rate"], values["giro_alpha"], values["models"]) == (*expected, 5)
     monkeypatch.setattr(run_ads, "TUNED", {"online: OBB": dict(learning_rate=0.5)})
     bags = []
-    monkeypatch.setattr(run_ads, "MLPBag", lambda fields, features, rngs, rate, **_: bags.append(rate) or 1 / 0)
+    monkeypatch.setattr(run_ads, "ServedAds", lambda *_, learning_rate, **__: bags.append(learning_rate) or 1 / 0)
     for row, o in (("online: OBB", {}), ("replay: Bootstrap", {}), ("online: OBB", dict(learning_rate=0.25))):
         with pytest.raises(ZeroDivisionError):
             run_ads.run((row, 0, dict(task="A", scale=0.01, tuned=run_ads.TUNED, **o)))

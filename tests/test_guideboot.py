@@ -99,7 +99,7 @@ def test_fused_fakes_equal_literally_appended_rows(seed, B):
     X_literal = np.concatenate([X, X[F1], X[F0]])
     r_literal = np.concatenate([r, np.ones(F1.sum()), np.zeros(F0.sum())])
     model = bag(K=1, seed=seed, init=1.0)
-    z, z_literal = model.logits(X[None])[0], model.logits(X_literal[None])[0]
+    z, z_literal = model.scores(0, X), model.scores(0, X_literal)
     assert nn.log_loss(z, w, y).sum() == pytest.approx(nn.log_loss(z_literal, 1.0, r_literal).sum(), rel=1e-12)
     fused = model.gradient(X[None], w[None], y[None]) * B
     literal = model.gradient(X_literal[None], np.ones((1, len(r_literal))), r_literal[None]) * len(r_literal)
