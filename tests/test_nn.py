@@ -396,9 +396,10 @@ def test_running_stays_in_float32_whatever_the_types_of_numbers_weights_and_clic
         assert nn.log_loss_gradient(np.zeros((2, 5), np.float32), weights, y).dtype == np.float32
     model.update(X, w, y)
     model.publish()
+    adam = model.optimizers[0]
     arrays = [*parameters(model), *model.gradients, *model.published, model.projected,
-              model.table_optimizer.m, model.optimizers[0].v, model.scores(0, request([2], [4, 0])),
-              nn.MLPBag.scores(model, 0, X[0])]
+              adam.m, adam.v, adam.move(adam.m, adam.v, adam.m),
+              model.scores(0, request([2], [4, 0])), nn.MLPBag.scores(model, 0, X[0])]
     assert {a.dtype for a in arrays} == {np.dtype(np.float32)}
 
 
