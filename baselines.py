@@ -1,23 +1,23 @@
-"""The methods that the paper compares GuideBoot with, Section 5 (Bootstrap itself is guideboot.Agent).
+"""The methods that the paper compares GuideBoot with, Section 5 (Bootstrap is guideboot.Agent).
 
-Methods with a bag are Agents with a hook or two changed, for the loops `replay` and `online` of guideboot.py; the
-others have `choose` and `learn` and run in `online`:
+Methods with a bag are Agents with a hook or two changed, for the loops `replay` and `online`; the
+others have `choose` and `learn_from` and run in `online`:
 
-    method               chooses by                                    learns from
-    EpsilonGreedy        argmax of one model, uniform w.p. epsilon     real samples
-    OBB                  argmax of a random model                      the stream, weighted Poisson(1) per model
-    Giro                 argmax of a random model                      resamples of a history with pseudo pairs
-    DeepUCB1, DeepTSBeta one model's score and the ad's count          real samples
-    MCDropout            one model with a random dropout mask          real samples, dropout on
-    GLMUCB, TSBLR        posterior of a Bayesian logistic regression   every sample, exactly (run `online` with c=1)
-    RandomPolicy         uniform                                       nothing: the yardstick
+    method                chooses by                                   learns from
+    EpsilonGreedy         argmax of one model, or with p. epsilon any  real samples
+    OBB                   argmax of a random model                     samples, Poisson(1) weights
+    Giro                  argmax of a random model                     a history with pseudo pairs
+    DeepUCB1, DeepTSBeta  one model's score and the ad's count         real samples
+    MCDropout             one model with a random dropout mask         real samples, dropout on
+    GLMUCB, TSBLR         posterior of a logistic regression           every sample, exactly
+    RandomPolicy          uniform                                      nothing: the yardstick
 """
 import math
 
 import numpy as np
 
-from guideboot import Agent, Arms, argmax, bootstrap_mean, largest, positive, probability
-from nn import sigmoid, sum_last
+from guideboot import Agent, Arms, argmax, bootstrap_mean, largest
+from nn import check, positive, probability, sigmoid, sum_last
 
 Bootstrap = Agent
 
@@ -31,14 +31,15 @@ class RandomPolicy:
     def choose(self, X, t):
         return int(len(X) * self.rng.random())
 
-    def learn(self, X, r, n=1):
+    def learn_from(self, X, r, n=1):
         """Nothing to learn."""
 
 
 class EpsilonGreedy(Agent):
-    """Greedy on the model (a random one, if the bag has several); any candidate at random with probability epsilon.
+    """Greedy on the model; any candidate at random with probability epsilon.
 
-    With `decay` the probability falls linearly from epsilon at the first step to zero after `decay` steps.
+    With `decay` the probability falls linearly from epsilon at the first step to zero after `decay`
+    steps. If the bag has several models, a random one is followed.
     """
 
     def __init__(self, bag, rng, epsilon=0.1, decay=None):
@@ -53,15 +54,15 @@ class EpsilonGreedy(Agent):
 
 
 class OBB(Agent):
-    """Online Bootstrap Bandit (Tang et al. 2015): each model sees each new sample Poisson(1) times."""
+    """Online Bootstrap Bandit (Tang et al. 2015): each model sees each sample Poisson(1) times."""
 
     def samples(self, X, r):
-        w = self.rng.poisson(1.0, r.shape)                               # (K, B)
+        w = self.rng.poisson(1.0, r.shape)                       # (K, B)
         return w, w * r
 
 
 class Giro(Agent):
-    """Giro (Kveton et al. 2019): with probability alpha a pair of pseudo samples (x, 0), (x, 1) joins the history."""
+    """Giro (Kveton et al. 2019): with probability alpha a pseudo pair joins the history."""
 
     def __init__(self, bag, rng, alpha=0.5):
         super().__init__(bag, rng)
@@ -77,9 +78,10 @@ class Giro(Agent):
 # ---------------------------------------------------------------- deep methods: Section 5.2
 
 class DeepUCB1(Agent):
-    """Deep-UCB1: predicted CTR + strength sqrt(2 log t / Count(ad_ID)); an ad never shown comes before all others.
+    """Deep-UCB1: predicted CTR + strength sqrt(2 log t / Count(ad_ID)).
 
-    In `online` the counts, like the models, are those of the last learning phase; in `replay` they move at every step.
+    An ad never shown comes before all others. In `online` the counts, like the models, are those of
+    the last learning phase; in `replay` they move at every step.
     """
 
     def __init__(self, bag, rng, density, strength=0.1):
@@ -90,20 +92,19 @@ class DeepUCB1(Agent):
         self.density.update(X)
 
     def choose(self, X, t):
-        count = self.density(X)                                          # (m,)
+        count = self.density(X)                                  # (m,)
         if count.min() == 0:
             return argmax((count == 0).astype(float), self.rng)
-        logits = self.bag.scores(0, X)
-        largest(logits)                                                  # refuse what the sigmoid would hide
-        ctr = sigmoid(logits)
-        return argmax(ctr + self.strength * np.sqrt(2.0 * math.log(t) / count), self.rng)
+        bonus = self.strength * np.sqrt(2.0 * math.log(t) / count)
+        return argmax(predicted_ctr(self.bag.scores(0, X)) + bonus, self.rng)
 
 
 class DeepTSBeta(Agent):
-    """Deep-TS-Beta: a draw from Beta(a, b) with a + b = Count(ad_ID) / shaping and mean f(x), for every candidate.
+    """Deep-TS-Beta: for every candidate a draw from Beta(a, b) with a + b = Count(ad_ID) / shaping.
 
-    Dividing both parameters by shaping = 0.25 narrows the distribution (Chapelle & Li 2011). An ad never shown has
-    no such distribution; it counts as shown once.
+    Its mean is the prediction f(x). Dividing both parameters by shaping = 0.25 narrows the
+    distribution (Chapelle & Li 2011). An ad never shown has no such distribution; it counts as
+    shown once.
     """
 
     def __init__(self, bag, rng, density, shaping=0.25):
@@ -114,112 +115,140 @@ class DeepTSBeta(Agent):
         self.density.update(X)
 
     def choose(self, X, t):
-        total = np.maximum(self.density(X), 1.0) / self.shaping          # (m,)
-        logits = self.bag.scores(0, X).astype(float)
-        largest(logits)                                                  # refuse what the sigmoid would hide
-        ctr = np.clip(sigmoid(logits), 1e-6, 1.0 - 1e-6)
+        total = np.maximum(self.density(X), 1.0) / self.shaping  # a + b, (m,)
+        ctr = predicted_ctr(self.bag.scores(0, X).astype(float))
+        ctr = np.clip(ctr, 1e-6, 1.0 - 1e-6)
         return argmax(self.rng.beta(total * ctr, total * (1.0 - ctr)), self.rng)
 
 
+def predicted_ctr(logits):
+    """sigmoid(logits); one that is not finite, which the sigmoid would hide, is an error."""
+    largest(logits)
+    return sigmoid(logits)
+
+
 class MCDropout(Agent):
-    """MC-Dropout: one model trained with dropout on its last hidden layer; each decision draws one dropout mask."""
+    """MC-Dropout: one model, trained with dropout on its last hidden layer, that also decides with
+    dropout: each decision draws one mask for all candidates."""
 
     def choose(self, X, t):
-        keep = self.rng.random(self.bag.hidden) >= self.bag.dropout
-        return argmax(self.bag.scores(0, X, keep.astype(self.bag.dtype) / (1.0 - self.bag.dropout)), self.rng)
+        stays = self.rng.random(self.bag.hidden) >= self.bag.dropout
+        mask = stays.astype(self.bag.dtype) / (1.0 - self.bag.dropout)
+        return argmax(self.bag.scores(0, X, mask), self.rng)
 
 
 # ---------------------------------------------------------------- Bayesian logistic regression
 
 class LogisticPosterior:
-    """Laplace posterior N(mode, H^-1) of a logistic regression with prior N(0, I / precision), exact after every sample.
+    """Laplace's posterior N(mode, H^-1) of a logistic regression, exact after every sample.
 
-    phi(x) is one-hot: 1 at the J ids of x and at the bias, which is id `features`. Samples with equal inputs are
-    kept together as n trials and s clicks, so a step costs what the number of distinct inputs costs, not the
-    number of samples. H is a dense matrix over ids: for tasks with tens of ids, not thousands.
+    The prior is N(0, I / precision). phi(x) is one-hot: 1 at the J ids of x and at the bias, which
+    is id `features`. Samples with equal inputs are kept together as n trials with s clicks, so that
+    a step costs what the number of distinct inputs costs, not the number of samples. H is a dense
+    matrix over ids: for tasks with tens of ids, not thousands.
     """
 
     def __init__(self, fields, features, rng, precision=1.0):
-        d, J = features + 1, fields + 1
+        d = features + 1
         self.rng, self.precision, self.bias = rng, positive("precision", precision), features
-        self.mode, self.H = np.zeros(d), precision * np.eye(d)
-        self.row = {}                                                    # input -> its row in the four arrays below
-        self.ids, self.pairs = np.zeros((64, J), int), np.zeros((64, J * J), int)
-        self.n, self.s = np.zeros(64), np.zeros(64)
+        self.mode = np.zeros(d)
+        self.H = precision * np.eye(d)
+        self.input = {}                                          # x -> its place in these arrays:
+        self.ids = np.zeros((64, fields + 1), int)               # where phi is 1
+        self.pairs = np.zeros((64, (fields + 1) ** 2), int)      # where phi phi' is 1 in H.ravel()
+        self.n = np.zeros(64)                                    # trials
+        self.s = np.zeros(64)                                    # clicks
 
     def active(self, X):
         """The ids at which phi(x) is 1: those of x and the bias, (m, J) -> (m, J + 1)."""
+        check("ids", X.max(), X.max() < self.bias, f"below {self.bias}, the bias")
         return np.column_stack([X, np.full(len(X), self.bias)])
 
-    def learn(self, X, r, n=1):
-        for x, r_x in zip(self.active(X), r):
-            i = self.row.setdefault(tuple(x), len(self.row))
-            if i == len(self.n):                                         # full: double the storage
-                self.ids, self.pairs, self.n, self.s = (
-                    np.concatenate([a, np.zeros_like(a)]) for a in (self.ids, self.pairs, self.n, self.s))
+    def learn_from(self, X, r, n=1):
+        for x, clicked in zip(self.active(X), r):
+            i = self.input.setdefault(tuple(x), len(self.input))
+            if i == len(self.n):
+                self.double()
             self.ids[i] = x
-            self.pairs[i] = (x[:, None] * len(self.mode) + x).ravel()    # where phi phi' is 1 in H.ravel()
+            self.pairs[i] = (x[:, None] * len(self.mode) + x).ravel()
             self.n[i] += 1.0
-            self.s[i] += r_x
+            self.s[i] += clicked
         self.newton()
 
+    def double(self):
+        """Twice the storage."""
+        self.ids = np.concatenate([self.ids, np.zeros_like(self.ids)])
+        self.pairs = np.concatenate([self.pairs, np.zeros_like(self.pairs)])
+        self.n = np.concatenate([self.n, np.zeros_like(self.n)])
+        self.s = np.concatenate([self.s, np.zeros_like(self.s)])
+
     def newton(self, tolerance=1e-6):
-        """Newton's method from the last mode; a step is halved until the gradient shrinks, as it must for a short one."""
+        """Newton's method from the last mode.
+
+        A step is halved until the gradient shrinks, as it must when the step is short enough.
+        """
         gradient = self.derivatives()
         for _ in range(100):
             if np.abs(gradient).max() < tolerance:
                 return
-            start, norm, step = self.mode, gradient @ gradient, np.linalg.solve(self.H, gradient)
+            start, norm = self.mode, gradient @ gradient
+            step = np.linalg.solve(self.H, gradient)
             for _ in range(60):
                 self.mode = start - step
-                gradient, step = self.derivatives(), step / 2.0
+                gradient = self.derivatives()
+                step = step / 2.0
                 if gradient @ gradient < norm:
                     break
         raise FloatingPointError(f"Newton's method left a gradient of {np.abs(gradient).max():.1e}")
 
     def derivatives(self):
-        """Gradient (d,) of the negative log posterior at the mode; H becomes its Hessian (d, d) there."""
-        u, d = len(self.row), len(self.mode)
-        ids, pairs, n, s = self.ids[:u], self.pairs[:u], self.n[:u], self.s[:u]      # of the u distinct inputs
-        p = sigmoid(sum_last(self.mode.take(ids)))                                   # (u,)
-        self.H = np.bincount(pairs.ravel(), (n * p * (1.0 - p)).repeat(pairs.shape[1]), d * d).reshape(d, d)
-        self.H.flat[::d + 1] += self.precision
-        return np.bincount(ids.ravel(), (n * p - s).repeat(ids.shape[1]), d) + self.precision * self.mode
+        """Gradient (d,) of the negative log posterior at the mode; H becomes its Hessian there."""
+        u, d = len(self.input), len(self.mode)                   # u distinct inputs
+        ids, pairs, n, s = self.ids[:u], self.pairs[:u], self.n[:u], self.s[:u]
+        p = sigmoid(sum_last(self.mode.take(ids)))               # (u,)
+        curvature = (n * p * (1.0 - p)).repeat(pairs.shape[1])
+        self.H = np.bincount(pairs.ravel(), curvature, d * d).reshape(d, d)
+        self.H.flat[::d + 1] += self.precision                   # on the diagonal
+        slope = np.bincount(ids.ravel(), (n * p - s).repeat(ids.shape[1]), d)
+        return slope + self.precision * self.mode
 
 
 class TSBLR(LogisticPosterior):
-    """Thompson sampling with Bayesian logistic regression: greedy on one draw from the posterior."""
+    """Thompson sampling with Bayesian logistic regression: greedy on one draw of the posterior."""
 
     def draw(self):
         """theta ~ N(mode, H^-1): with H = L L' and e ~ N(0, I), L'^-1 e has covariance H^-1."""
         L = np.linalg.cholesky(self.H)
-        return self.mode + np.linalg.solve(L.T, self.rng.standard_normal(len(self.mode)))
+        e = self.rng.standard_normal(len(self.mode))
+        return self.mode + np.linalg.solve(L.T, e)
 
     def choose(self, X, t):
         return argmax(sum_last(self.draw().take(self.active(X))), self.rng)
 
 
 class GLMUCB(LogisticPosterior):
-    """GLM-UCB (Filippi et al. 2010): argmax of  mean reward + strength sqrt(log(t + 1)) |phi(x)|_{M^-1}.
+    """GLM-UCB (Filippi et al. 2010): mean reward + strength sqrt(log(t + 1)) |phi(x)|_{M^-1}.
 
-    M = precision I + sum of phi phi' over the samples is the design matrix; its inverse follows each sample by
-    the Sherman-Morrison formula.
+    M = precision I + sum of phi phi' over the samples is the design matrix; its inverse follows
+    each sample by the Sherman-Morrison formula.
     """
 
     def __init__(self, fields, features, rng, precision=1.0, strength=1.0):
         super().__init__(fields, features, rng, precision)
-        self.strength, self.inverse = strength, np.eye(features + 1) / precision
+        self.strength = strength
+        self.inverse = np.eye(features + 1) / precision
 
-    def learn(self, X, r, n=1):
-        super().learn(X, r)
+    def learn_from(self, X, r, n=1):
+        super().learn_from(X, r, n)
         for x in self.active(X):
-            v = sum_last(self.inverse[:, x])                             # M^-1 phi
+            v = sum_last(self.inverse[:, x])                     # M^-1 phi
             self.inverse -= np.outer(v, v) / (1.0 + v[x].sum())
 
     def bounds(self, X, t):
         """Upper confidence bound of every candidate's expected reward, (m,)."""
-        ids = self.active(X)                                             # (m, J + 1)
-        norm2 = sum_last(sum_last(self.inverse[ids[:, :, None], ids[:, None, :]]))    # phi' M^-1 phi, (m,)
+        ids = self.active(X)                                     # (m, J + 1)
+        blocks = self.inverse[ids[:, :, None], ids[:, None, :]]  # (m, J + 1, J + 1)
+        norm2 = sum_last(sum_last(blocks))                       # phi' M^-1 phi, (m,)
         bonus = self.strength * math.sqrt(math.log(t + 1)) * np.sqrt(norm2)
         return sigmoid(sum_last(self.mode.take(ids))) + bonus
 
@@ -236,8 +265,8 @@ class GiroArms(Arms):
         super().__init__(m, bootstrap_mean, rng)
         self.alpha = probability("alpha of Giro", alpha)
 
-    def learn(self, X, r, n=1):
-        super().learn(X, r)
+    def learn_from(self, X, r, n=1):
+        super().learn_from(X, r, n)
         pairs = self.rng.binomial(1, self.alpha, len(r))
         np.add.at(self.n, X[:, 0], 2 * pairs)
         np.add.at(self.s, X[:, 0], pairs)

@@ -2,17 +2,18 @@
 # requires-python = ">=3.10"
 # dependencies = ["numpy>=1.24"]
 # ///
-"""Tables 3 and 4 and Figure 4 of the GuideBoot paper on stand-ins for its advertising simulators (Section 5.2).
+"""Tables 3 and 4 and Figure 4 of the GuideBoot paper, on stand-ins for its ads (Section 5.2).
 
-  python run_ads.py                                       task A at 1/50 of its size: some minutes on two cores
+  python run_ads.py                     task A at 1/50 of its size: one to three minutes
   python run_ads.py --methods guideboot,obb,online-guideboot --runs 10
   python run_ads.py --task B --setting online
-  python run_ads.py --scale 1 --runs 1 --methods online-guideboot       the paper's size, 4.5 million steps
+  python run_ads.py --scale 1 --runs 1 --methods online-guideboot
+                                        the paper's size, 4.5 million steps: half an hour
 
-The paper's simulators were built from Tencent's logs, which are not public: the worlds here are invented, with
-the statistics of Table 2 times the scale. Compare the order of the methods, not the numbers. The reward of a run
-is the expected CTR of the ads it showed, averaged over its steps (the clicks would only add noise). Higher is
-better. The same command again only adds what is missing.
+The paper's simulators were built from Tencent's logs, which are not public: the worlds here are
+invented, with the statistics of Table 2 times the scale. Compare the order of the methods, not the
+numbers. The reward of a run is the expected CTR of the ads it showed, averaged over its steps (the
+clicks would only add noise). Higher is better. The same command again only adds what is missing.
 """
 from lab import compare                # first: it sets one BLAS thread, before NumPy is imported
 from lab import charts, tables
@@ -26,7 +27,7 @@ import numpy as np
 import baselines
 from envs import AD_ID, Ads, stream
 from guideboot import AdCount, GuideBoot, online, replay
-from nn import MLPBag
+from nn import ServedAds
 
 RUNS = 2                 # ours   (paper: 10; the default is a quick look)
 SCALE = 0.02             # ours   (paper: 1) shrinks steps, ads, features and candidates together
@@ -47,8 +48,8 @@ DROPOUT = 0.1            # paper  MC-Dropout
 def networks(env, seed, models, learning_rate, dropout=0.0):
     """K embedding networks with initial weights of their own."""
     rngs = [stream(seed, "models", k) for k in range(models)]
-    return MLPBag(env.fields, env.features, rngs, learning_rate, items=env.table,
-                  dropout=dropout, rng=stream(seed, "dropout"))
+    return ServedAds(env.fields, env.features, rngs, env.table, learning_rate=learning_rate,
+                     dropout=dropout, rng=stream(seed, "dropout"))
 
 
 def ad_count(features):
@@ -147,8 +148,8 @@ class Oracle:
     def choose(self, X, t):
         return int(self.env._expected().argmax())
 
-    def learn(self, X, r, n):
-        pass
+    def learn_from(self, X, r, n=1):
+        """Nothing to learn."""
 
 
 def oracle(env, steps, seed):
@@ -235,8 +236,8 @@ def show(results):
     print("\nWhich of the paper's claims hold is judged by `python -m lab.study claims`.")
     if not panels:
         return None
-    return charts.box_chart(f"{words}: every run is a dot", "reward (expected CTR of the ads shown)",
-                            list(panels.items()))
+    score = "reward (expected CTR of the ads shown)"
+    return charts.box_chart(f"{words}: every run is a dot", score, list(panels.items()))
 
 
 def table_line(row, values, runs, task):
@@ -265,8 +266,8 @@ def main(argv=None):
     if not methods:
         command.error(f"argument --methods: none of {args.methods} is in the {args.setting} table")
     task = partial(Ads, task=args.task, scale=args.scale, world=args.world, drift=args.drift)
-    print(f"Ads {args.task}: a stand-in for Tencent's simulator, which is not public; scale {args.scale:g} "
-          "(the paper: 1, 10 runs)", flush=True)
+    print(f"Ads {args.task}: a stand-in for Tencent's simulator, which is not public; "
+          f"scale {args.scale:g} (the paper: 1, 10 runs)", flush=True)
     compare(methods, task, args.steps or None, name=f"ads_{args.task}", show=show,
             columns=("setting", "method"), **command.usual(args))
 

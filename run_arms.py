@@ -21,8 +21,8 @@ import numpy as np
 import baselines
 from envs import BernoulliArms, stream
 from guideboot import (Arms, beta_cdf, beta_chance_to_win, beta_moments, bootstrap_distribution,
-                       bootstrap_mean, cdf, chance_to_win, guided_distribution, guided_mean, moments,
-                       online, thompson_mean)
+                       bootstrap_mean, cdf, chance_to_win, guided_distribution, guided_mean,
+                       moments, online, thompson_mean)
 
 RUNS = 20                # ours
 STEPS = 2_000            # ours
@@ -67,7 +67,8 @@ def histogram(distributions):
 
 def means_and_stds(name, A, B, chance):
     """Print a line of means and standard deviations; A and B are (mean, variance)."""
-    print(f"{name:20}{A[0]:.4f}   {A[1] ** 0.5:.4f}   {B[0]:.4f}   {B[1] ** 0.5:.4f}   {chance:.4f}")
+    numbers = (A[0], A[1] ** 0.5, B[0], B[1] ** 0.5, chance)
+    print(f"{name:20}" + "   ".join(f"{number:.4f}" for number in numbers))
 
 
 # ---------------------------------------------------------------- Section 3.4: three posteriors
@@ -105,15 +106,18 @@ def figure(alpha=1):
 # ---------------------------------------------------------------- the comparison, without context
 
 def guideboot(env, steps, seed, alpha=ALPHA):
-    online(Arms(env.features, partial(guided_mean, alpha=alpha), stream(seed, "agent")), env, steps, 1)
+    agent = Arms(env.features, partial(guided_mean, alpha=alpha), stream(seed, "agent"))
+    online(agent, env, steps, 1)
 
 
 def thompson(env, steps, seed, alpha=ALPHA):
-    online(Arms(env.features, partial(thompson_mean, alpha=alpha), stream(seed, "agent")), env, steps, 1)
+    agent = Arms(env.features, partial(thompson_mean, alpha=alpha), stream(seed, "agent"))
+    online(agent, env, steps, 1)
 
 
 def bootstrap(env, steps, seed):
-    online(Arms(env.features, bootstrap_mean, stream(seed, "agent")), env, steps, 1)
+    agent = Arms(env.features, bootstrap_mean, stream(seed, "agent"))
+    online(agent, env, steps, 1)
 
 
 def giro(env, steps, seed, giro_alpha=GIRO_ALPHA):
@@ -124,8 +128,8 @@ def random(env, steps, seed):
     online(baselines.RandomPolicy(stream(seed, "agent")), env, steps, 1)
 
 
-METHODS = {"GuideBoot": guideboot, "Thompson (Beta)": thompson, "Bootstrap": bootstrap, "Giro": giro,
-           "Random": random}
+METHODS = {"GuideBoot": guideboot, "Thompson (Beta)": thompson, "Bootstrap": bootstrap,
+           "Giro": giro, "Random": random}
 OPTIONS = {"alpha": "strength of GuideBoot's guidance, and Thompson sampling's prior",
            "giro_alpha": "Giro's probability of a pseudo pair"}
 
@@ -157,7 +161,7 @@ def main(argv=None):
         return example()
     path = Path(path)
     if path.suffix != ".svg" or path.is_dir():
-        parser.error(f"argument --figure: must be a file whose name ends in .svg, got {str(path)!r}")
+        parser.error(f"argument --figure: must be a file named .svg, got {str(path)!r}")
     path.parent.mkdir(parents=True, exist_ok=True)             # at once, if it cannot be
     path.write_text(figure(), encoding="utf-8")
     print(f"\nThe figure is {path}")

@@ -2,23 +2,23 @@
 # requires-python = ">=3.10"
 # dependencies = ["numpy>=1.24"]
 # ///
-"""Reproduce Figure 3 of the GuideBoot paper: ten methods on the synthetic Bernoulli bandit of Section 5.1.
+"""Reproduce Figure 3 of the GuideBoot paper: ten methods on the synthetic task of Section 5.1.
 
-  python run_synthetic.py                                 the default: one to two minutes on two cores
-  python run_synthetic.py --methods guideboot,ts-blr      two methods only
-  python run_synthetic.py --runs 50                       the paper's number of runs
+  python run_synthetic.py                              a quick look, one to two minutes
+  python run_synthetic.py --methods guideboot,ts-blr   two methods only
+  python run_synthetic.py --runs 50                    the paper's number of runs
 
-It prints a table sorted by regret (lower is better) and writes synthetic.csv and a figure, an SVG that any
-browser opens, into the folder --out. Regret is pseudo-regret: the expected reward of the best candidate minus
-that of the one shown, summed over the steps. Run number i of every method faces the same environment, contexts
-and reward uniforms, so differences between methods are paired. The same command again only adds what is missing.
-"""
+It prints a table sorted by regret (lower is better) and writes synthetic.csv and a figure, an SVG
+that any browser opens, into the folder --out. Regret is pseudo-regret: the expected reward of the
+best candidate minus that of the one shown, summed over the steps. Run number i of every method
+faces the same environment, contexts and reward uniforms, so differences between methods are paired.
+The same command again only adds what is missing. """
 from lab import compare                # first: it sets one BLAS thread, before NumPy is imported
 from lab.command import Command, call
 
 import baselines
 from envs import Synthetic, stream
-from guideboot import GuideBoot, Harmonic, online, replay
+from guideboot import FastHarmonic, GuideBoot, online, replay
 from nn import LogisticBag
 
 RUNS = 10                # ours   (paper: 50; the default is a quick look)
@@ -44,22 +44,23 @@ def bag_of(env, seed, models, learning_rate):
     return LogisticBag(env.features, rngs, learning_rate, init=INIT)
 
 
-def guideboot(env, steps, seed, alpha=ALPHA, density=Harmonic, models=MODELS, batch=BATCH,
+def guideboot(env, steps, seed, alpha=ALPHA, density=FastHarmonic, models=MODELS, batch=BATCH,
               learning_rate=LEARNING_RATE):
     bag = bag_of(env, seed, models, learning_rate)
     agent = GuideBoot(bag, stream(seed, "agent"), density(env.features), alpha)
     replay(agent, env, steps, batch)
 
 
-def online_guideboot(env, steps, seed, alpha=ALPHA, density=Harmonic, models=MODELS, buffer=BUFFER,
-                     minibatches=MINIBATCHES, learning_rate=LEARNING_RATE):
+def online_guideboot(env, steps, seed, alpha=ALPHA, density=FastHarmonic, models=MODELS,
+                     buffer=BUFFER, minibatches=MINIBATCHES, learning_rate=LEARNING_RATE):
     bag = bag_of(env, seed, models, learning_rate)
     agent = GuideBoot(bag, stream(seed, "agent"), density(env.features), alpha)
     online(agent, env, steps, buffer, minibatches)
 
 
 def glm_ucb(env, steps, seed, precision=PRECISION, ucb_strength=UCB_STRENGTH):
-    agent = baselines.GLMUCB(env.fields, env.features, stream(seed, "agent"), precision, ucb_strength)
+    agent = baselines.GLMUCB(env.fields, env.features, stream(seed, "agent"), precision,
+                             ucb_strength)
     online(agent, env, steps, 1)
 
 

@@ -1,11 +1,11 @@
 """What a run is: the text of its method and task with all their options, and the hash of their code.
 
-Equal texts and equal code mean equal numbers (on one kind of processor), so the runs are stored under
-a hash of both. The code is that of the modules which define method and task and of all that these
-import, without comments, docstrings and layout. Left out are the standard library, installed packages
-and this folder, which has the number FORMAT instead: raise it by hand when a change in here changes
-the numbers of a run. Modules count by their name and content, never by their path, and a script has
-the name that it has when it is imported, so a script, the study and a notebook agree.
+Equal texts and equal code mean equal numbers (on one kind of processor), so the runs are stored
+under a hash of both. The code is that of the modules which define method and task and of all that
+these import, without comments, docstrings and layout. Left out are the standard library, installed
+packages and this folder, which has the number FORMAT instead: raise it by hand when a change in
+here changes the numbers of a run. Modules count by their name and content, never by their path, and
+a script has the name that it has when it is imported, so a script, the study and a notebook agree.
 """
 import ast
 import functools

@@ -8,10 +8,9 @@
 
 A method is `method(env, steps, seed, **options)`, a task `task(seed, **options)` that returns an
 environment (see envs.py); both are functions or classes of a module, or a functools.partial of one.
-A run is a function of its description: method, task, their options, steps, seed, and the code behind
-them (identity.py). Its numbers are stored in OUT/runs.jsonl under the hash of that, so a run that is
-there is not made again, and numbers of different code or options cannot be mixed.
-"""
+A run is a function of its description: method, task, their options, steps, seed, and the code
+behind them (identity.py). Its numbers are stored in OUT/runs.jsonl under the hash of that, so a run
+that is there is not made again, and numbers of different code or options cannot be mixed. """
 import ast
 import functools
 import inspect

@@ -5,9 +5,8 @@
   python -m lab.study claims                         which claims hold, from the result files
   python -m lab.study report                         tables and figures of results/ from its files
 
-All runs are compare()'s: stored, resumed and shared with the scripts. --runs, --seed, --workers and --out
-are as in the scripts.
-"""
+All runs are compare()'s: stored, resumed and shared with the scripts. --runs, --seed, --workers and
+--out are as in the scripts. """
 import argparse
 import contextlib
 import io
@@ -27,7 +26,7 @@ from lab.tables import label, parts
 import run_ads
 import run_synthetic
 from envs import Ads, Synthetic
-from guideboot import AdCount, Harmonic
+from guideboot import AdCount, FastHarmonic
 from lab.variants import SHUFFLE, Unguided, ads_no_fakes, no_fakes
 
 RESULTS = runs.TUNED.parent
@@ -213,11 +212,11 @@ def with_density(method, kind):
         if options.get("setting") == "replay":
             return partial(run_ads.bootstrap, **rest)
         return partial(ads_no_fakes if ads else no_fakes, **rest)
-    own = run_ads.ad_count if ads else Harmonic
+    own = run_ads.ad_count if ads else FastHarmonic
     alpha = parameters(method)["alpha"].default if "alpha" not in options else options["alpha"]
     return partial(method, density={
         "unguided": partial(Unguided, density=own, alpha=alpha),
-        "count": run_ads.ad_count if ads else AdCount, "harmonic": Harmonic}[kind])
+        "count": run_ads.ad_count if ads else AdCount, "harmonic": FastHarmonic}[kind])
 
 
 def reference(results, row):
@@ -370,9 +369,8 @@ def online_pairs(rows):
 def small_std(paper, final):
     """GuideBoot's runs lie nearer to their mean than other rows' do on average.
 
-    A run's distance from its row's mean, times sqrt(pi/2 n/(n-1)), has the std as its mean if runs are
-    normal; unlike a std it comes per run, so that it has an interval.
-    """
+    A run's distance from its row's mean, times sqrt(pi/2 n/(n-1)), has the std as its mean if runs
+    are normal; unlike a std it comes per run, so that it has an interval. """
     distance = {}
     for row in paper:
         mean, n = np.mean(list(final[row].values())), len(final[row])

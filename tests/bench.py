@@ -131,7 +131,7 @@ def growth():
 
 
 def network(ads, K=5):
-    return nn.MLPBag(ads.fields, ads.features, [envs.stream(0, "models", k) for k in range(K)], items=ads.table)
+    return nn.ServedAds(ads.fields, ads.features, [envs.stream(0, "models", k) for k in range(K)], ads.table)
 
 
 def serving_the_ads():
@@ -164,7 +164,7 @@ def learning_the_ads():
     guided, obb = gb.GuideBoot(bag, rng, gb.AdCount(ads.features, envs.AD_ID), 0.1), baselines.OBB(bag, rng)
     X = np.array([ads.observe()[0] for _ in range(512)])
     r = (rng.random(512) < 0.02).astype(int)
-    report("ads: a guided learning phase / OBB's", ratio(lambda: guided.learn(X, r, 4), lambda: obb.learn(X, r, 4), 1, rounds=31), "at most 1.05")
+    report("ads: a guided learning phase / OBB's", ratio(lambda: gb.learn(guided, X, r, 4), lambda: gb.learn(obb, X, r, 4), 1, rounds=31), "at most 1.05")
 
 
 def last_tenth():

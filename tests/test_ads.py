@@ -7,7 +7,7 @@ import envs
 
 def jump(env, day):
     """Go to the block of requests at this time without serving those before it."""
-    env.done, env.i = int(env.steps * day / envs.DAYS), env.block - 1
+    env.served, env.i = int(env.steps * day / envs.DAYS), env.block - 1
 
 
 @pytest.fixture(scope="module")
@@ -66,10 +66,10 @@ def test_tastes_drift_and_without_drift_they_do_not():
     still = envs.Ads(0, "A", scale=0.1, drift=0.0)
     np.testing.assert_allclose(still._appeal_at(0.0), still._appeal_at(5.0), atol=1e-12)
     a, b = (still._draw_contexts(np.random.default_rng(0), day, 50) for day in (1.3, 4.3))
-    assert (a[0][0] == b[0][0]).all() and np.allclose(a[1], b[1])                     # the same hour, the same tastes
+    assert (a[0] == b[0]).all() and np.allclose(a[2], b[2])                     # the same hour, the same tastes
     a, b = (env._draw_contexts(np.random.default_rng(0), day, 50) for day in (1.3, 4.3))
-    assert (a[0][0] == b[0][0]).all() and not np.allclose(a[1], b[1])
-    np.testing.assert_allclose(np.linalg.norm(a[1], axis=1), np.linalg.norm(b[1], axis=1))     # turned, not stretched
+    assert (a[0] == b[0]).all() and not np.allclose(a[2], b[2])
+    np.testing.assert_allclose(np.linalg.norm(a[2], axis=1), np.linalg.norm(b[2], axis=1))     # turned, not stretched
 
 
 def test_time_passes_from_the_first_day_to_the_fifth():
@@ -87,7 +87,7 @@ def test_liking_and_context_effect_have_the_stated_sizes():
     random pairs: own appeal 0.3, features' appeal 0.3, the interactions within 0.1 to 0.6; context effects about 0.25."""
     env = envs.Ads(0, "A", scale=0.1)
     assert env._liking(1.0, np.array([0.5, 0.2])) == pytest.approx(1 + 0.6 ** 0.5 * np.tanh(0.5) + 0.3 ** 0.5 * np.sin(0.6), abs=1e-12)
-    (ids, effect), sides = env._draw_contexts(np.random.default_rng(0), 1.3, 3000)
+    ids, effect, sides = env._draw_contexts(np.random.default_rng(0), 1.3, 3000)
     items = np.random.default_rng(1).integers(0, len(env.table), 3000)
     assert 0.4 < env._appeal_at(1.3).var() < 0.8 and abs(env._own_appeal.std() - 1) < 0.15
     interaction = env._liking(0.0, np.einsum("id,idk->ik", env._v[items], sides))
@@ -98,7 +98,7 @@ def test_liking_and_context_effect_have_the_stated_sizes():
 
 def test_both_kinds_of_hidden_context_vectors_turn_with_the_drift():
     env = envs.Ads(0, "A", scale=0.1)
-    early, late = (env._draw_contexts(np.random.default_rng(0), day, 50)[1] for day in (0.3, 4.3))
+    early, late = (env._draw_contexts(np.random.default_rng(0), day, 50)[2] for day in (0.3, 4.3))
     for column in (0, 1):                                                             # taste, whim
         a, b = early[:, :, column], late[:, :, column]
         cosine = (a * b).sum(axis=1) / np.linalg.norm(a, axis=1) / np.linalg.norm(b, axis=1)
@@ -109,7 +109,7 @@ def test_the_mix_of_contexts_follows_the_hour_and_popularity_is_skewed():
     env = envs.Ads(0, "A", scale=0.1)
     share = {}
     for day in (1.0, 1.5):
-        (ids, _), _ = env._draw_contexts(np.random.default_rng(0), day, 4000)
+        ids, _, _ = env._draw_contexts(np.random.default_rng(0), day, 4000)
         assert (ids[:, 0] == int((day % 1) * env.context_sizes[0])).all()
         counts = np.bincount(ids[:, 1] - env.context_starts[1], minlength=env.context_sizes[1])
         share[day] = counts / 4000
@@ -172,6 +172,15 @@ def test_shrinking_keeps_impressions_per_ad():
             assert env.context_sizes.min() >= 2 and env.ad_sizes.min() >= 2
 
 
+def test_a_request_reads_like_its_array_of_rows():
+    table = np.array([[4, 7], [5, 8], [6, 7], [4, 8], [6, 8]])
+    request = envs.Request(np.array([2]), np.array([4, 0]), table)
+    assert len(request) == 2
+    assert np.asarray(request).tolist() == [[2, 6, 8], [2, 4, 7]]
+    assert request[1].tolist() == [2, 4, 7]
+    assert request[..., 1].tolist() == [6, 4]
+
+
 WORLD_A = [-5.60282433808, 1.21138413517, 486, 135000, 6, 36, 22, 267, 29, 17, 373.080803776, 1039.4334477, 1416599, 1335,
            175353, 135161, 14.4605596259, 6, 1.46291245323]
 WORLD_B = [-5.48426610077, 1.09931283934, 411, 441000, 6, 37, 23, 195, 28, 15, 238.085707527, 757.549471308, 870154, 826, 80152,
@@ -186,7 +195,7 @@ def portrait(task):
         jump(env, day)
         for _ in range(40):
             request = env.observe()
-            numbers += [len(request), request.items.sum(), request.context.sum(), env._expected().sum(), env.pull(len(request) // 2), env._shown]
+            numbers += [len(request), request.items.sum(), request.context.sum(), env._expected().sum(), env.pull(len(request) // 2), env._expected(len(request) // 2)]
     return np.array(numbers[:13] + [sum(numbers[13 + i::6]) for i in range(6)], float)
 
 

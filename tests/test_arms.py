@@ -236,7 +236,7 @@ def test_arms_agent_pulls_every_arm_once_before_it_compares():
     pulled = []
     for _ in range(4):
         pulled.append(agent.choose(X, 1))
-        agent.learn(X[[pulled[-1]]], np.array([0]))
+        agent.learn_from(X[[pulled[-1]]], np.array([0]))
     assert sorted(pulled) == [0, 1, 2, 3]
     first = {gb.Arms(4, gb.guided_mean, np.random.default_rng(seed)).choose(X, 1) for seed in range(30)}
     assert first == {0, 1, 2, 3}                                                   # in random order
@@ -245,13 +245,13 @@ def test_arms_agent_pulls_every_arm_once_before_it_compares():
 def test_arms_agent_looks_at_the_arms_it_is_offered():
     """Arm 1 always clicked, arm 3 never; the draw is the plain mean. Offered 3 and 1 in this order, it takes the second."""
     agent = gb.Arms(4, lambda s, n, rng: s / n, np.random.default_rng(0))
-    agent.learn(np.array([[1], [3], [0], [2]]), np.array([1, 0, 0, 0]))
+    agent.learn_from(np.array([[1], [3], [0], [2]]), np.array([1, 0, 0, 0]))
     assert agent.choose(np.array([[3], [1]]), 1) == 1
 
 
 def test_arms_agent_counts_pulls_and_clicks_of_repeated_arms():
     agent = gb.Arms(3, gb.guided_mean, np.random.default_rng(0))
-    agent.learn(np.array([[2], [2], [0]]), np.array([1, 1, 0]))
+    agent.learn_from(np.array([[2], [2], [0]]), np.array([1, 1, 0]))
     assert agent.n.tolist() == [1, 0, 2] and agent.s.tolist() == [0, 0, 2]
 
 
@@ -267,7 +267,7 @@ def test_thompson_and_bootstrap_draws_have_their_moments():
 
 def test_giro_arms_adds_whole_pairs():
     agent = baselines.GiroArms(1, np.random.default_rng(0), alpha=0.5)
-    agent.learn(np.zeros((1000, 1), int), np.zeros(1000, int))
+    agent.learn_from(np.zeros((1000, 1), int), np.zeros(1000, int))
     pairs = (agent.n[0] - 1000) / 2
     assert pairs == agent.s[0] and abs(pairs - 500) < 5 * math.sqrt(250)
 

@@ -56,11 +56,11 @@ def test_posterior_mode_and_covariance_equal_an_independent_newton_solve(seed, c
     X, r = rows(rng, c), rng.integers(0, 2, c)
     posterior = baselines.LogisticPosterior(3, 9, rng, precision)
     for x, r_x in zip(X, r):                                # one by one, as the loop does
-        posterior.learn(x[None], np.array([r_x]))
+        posterior.learn_from(x[None], np.array([r_x]))
     theta, H = newton_solve(X, r, precision)
     assert np.linalg.norm(posterior.mode - theta) <= math.sqrt(10) * 1e-6 / precision
     np.testing.assert_allclose(posterior.H, H, atol=c * 1e-5 / precision)
-    assert len(posterior.row) == len(set(map(tuple, X)))
+    assert len(posterior.input) == len(set(map(tuple, X)))
 
 
 def test_posterior_keeps_more_distinct_inputs_than_its_first_storage_holds():
@@ -68,8 +68,8 @@ def test_posterior_keeps_more_distinct_inputs_than_its_first_storage_holds():
     posterior = baselines.LogisticPosterior(1, 200, None)
     X, r = np.arange(200)[:, None], np.arange(200) % 3 == 0
     for _ in range(2):
-        posterior.learn(X, r)
-    assert len(posterior.row) == 200 and posterior.n.sum() == 400 and posterior.s.sum() == 2 * 67
+        posterior.learn_from(X, r)
+    assert len(posterior.input) == 200 and posterior.n.sum() == 400 and posterior.s.sum() == 2 * 67
     weights = posterior.mode[:200]
     assert np.ptp(weights[r]) < 1e-6 and np.ptp(weights[~r]) < 1e-6 and weights[r].min() > 0 > weights[~r].max()
 
@@ -83,7 +83,7 @@ def test_posterior_of_one_input_against_numerical_integration():
     for n in (400, 1600):
         s = n // 4
         posterior = baselines.LogisticPosterior(1, 1, None, 2.0)
-        posterior.learn(np.zeros((n, 1), int), np.arange(n) < s)
+        posterior.learn_from(np.zeros((n, 1), int), np.arange(n) < s)
         z = np.linspace(-3, 1, 400_001)
         log_p = s * z - n * np.logaddexp(0, z) - z ** 2 / 2
         p = np.exp(log_p - log_p.max())
@@ -98,7 +98,7 @@ def test_ts_blr_draws_with_mean_mode_and_covariance_inverse_hessian():
     """With unit vectors in place of the normal draw the draws are mode + columns of A, and A A' must be H^-1."""
     rng = np.random.default_rng(0)
     agent = baselines.TSBLR(3, 9, rng)
-    agent.learn(rows(rng, 60), rng.integers(0, 2, 60))
+    agent.learn_from(rows(rng, 60), rng.integers(0, 2, 60))
 
     class Units:
         def standard_normal(self, d):
@@ -121,7 +121,7 @@ def test_glm_ucb_bound_equals_the_formula_with_a_plain_inverse():
     X, r, C = rows(rng, 50), rng.integers(0, 2, 50), rows(rng, 7)
     agent = baselines.GLMUCB(3, 9, rng, precision=2.0, strength=0.5)
     for x, r_x in zip(X, r):
-        agent.learn(x[None], np.array([r_x]))
+        agent.learn_from(x[None], np.array([r_x]))
     M = 2.0 * np.eye(10) + one_hot(X).T @ one_hot(X)
     np.testing.assert_allclose(agent.inverse, np.linalg.inv(M), atol=1e-12)
     for t in (1, 50):

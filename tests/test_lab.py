@@ -111,7 +111,7 @@ def test_a_description_holds_all_options_in_one_form():
     given = identity.describe_call(functools.partial(run_synthetic.guideboot, alpha=1.0),
                                    ("env", "steps", "seed"))
     assert given == identity.describe_call(run_synthetic.guideboot, ("env", "steps", "seed"))
-    assert given == ("run_synthetic.guideboot(alpha=1.0, batch=256, density=guideboot.Harmonic, "
+    assert given == ("run_synthetic.guideboot(alpha=1.0, batch=256, density=guideboot.FastHarmonic, "
                      "learning_rate=0.002, models=5)")
     nested = functools.partial(functools.partial(run_synthetic.guideboot, alpha=3.0), alpha=0.5)
     assert "alpha=0.5" in identity.describe_call(nested, ("env", "steps", "seed"))

@@ -106,7 +106,7 @@ def test_the_methods_of_section_5_1_are_made_of_what_it_says(monkeypatch):
         return built(monkeypatch, run_synthetic, run_synthetic.METHODS[name], envs.Synthetic)
     for name, sizes in (("GuideBoot", (1, 256, 1)), ("Online GuideBoot", (32, 4))):
         agent, got = made(name)
-        assert type(agent.density) is gb.Harmonic and agent.alpha == 1.0 and agent.bag.K == 5
+        assert type(agent.density) is gb.FastHarmonic and agent.alpha == 1.0 and agent.bag.K == 5
         assert len(np.unique(agent.bag.theta)) == agent.bag.theta.size and got == sizes
     assert made("e-greedy")[0].decay is None and made("e-greedy (decay)")[0].decay == 60
     assert made("e-greedy")[0].epsilon == 0.1 and made("e-greedy")[0].bag.K == 1

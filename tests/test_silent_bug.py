@@ -9,12 +9,12 @@ import silent_bug
 from lab import tables
 
 CAUGHT_BY = [                          # in the order of silent_bug.BUGS: one of the tests that fail
-    "test_mlp.py::test_gradient_of_every_parameter_equals_finite_differences",
-    "test_mlp.py::test_gradient_of_every_parameter_equals_finite_differences",
+    "test_nn.py::test_gradient_of_every_parameter_equals_finite_differences",
+    "test_nn.py::test_gradient_of_every_parameter_equals_finite_differences",
     "test_guideboot.py::test_density_is_updated_before_it_is_used",
     "test_guideboot.py::test_density_is_updated_before_it_is_used",
     "test_guideboot.py::test_resampling_is_uniform_over_the_whole_history_with_replacement",
-    "test_mlp.py::test_fast_serving_equals_the_plain_forward_pass_also_right_after_learning",
+    "test_nn.py::test_fast_serving_equals_the_plain_forward_pass_also_right_after_learning",
     "test_baselines.py::test_glm_ucb_bound_equals_the_formula_with_a_plain_inverse",
     "test_guideboot.py::test_ties_are_broken_at_random",
     "test_baselines.py::test_obb_weights_are_poisson_one_per_model_and_sample",

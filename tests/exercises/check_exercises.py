@@ -164,19 +164,19 @@ def test_08_density():
 
 def test_09_environment():
     import ex09_environment as mine
-    from envs import Scored
+    from envs import Scored, checked
     from nn import LogisticBag
-    env = mine.MyEnvironment(np.random.default_rng(0))
+    env = checked(mine.MyEnvironment(np.random.default_rng(0)))
     assert env.fields >= 2, "an input needs at least two fields"
     gaps, hits, hoped, variance = [], 0.0, 0.0, 0.0
     for i in range(4000):
-        X = guideboot.observe(env)                                     # says itself what is wrong with the ids
+        X = env.observe()                                              # says itself what is wrong with the ids
         assert len(X) >= 3, "a request needs at least three candidates"
-        y = np.asarray(env._expected(), float)
+        y = np.asarray(env.env._expected(), float)
         assert y.shape == (len(X),) and (y >= 0).all() and (y <= 1).all(), "_expected() is one probability per candidate"
         a = i % len(X)
         gaps.append(y.max() - y.mean())
-        hits, hoped, variance = hits + guideboot.reward(env, a), hoped + y[a], variance + y[a] * (1 - y[a])
+        hits, hoped, variance = hits + env.pull(a), hoped + y[a], variance + y[a] * (1 - y[a])
     assert abs(hits - hoped) <= 4 * max(1.0, variance) ** 0.5, f"pull() gave {hits:.0f} rewards where _expected() promises {hoped:.0f}"
     assert np.mean(gaps) > 0.05, f"the best candidate is only {np.mean(gaps):.3f} above the average one: nothing to learn"
     env = Scored(mine.MyEnvironment(np.random.default_rng(1)), 3000)
