@@ -15,14 +15,10 @@ invented, with the statistics of Table 2 times the scale. Compare the order of t
 numbers. The reward of a run is the expected CTR of the ads it showed, averaged over its steps (the
 clicks would only add noise). Higher is better. The same command again only adds what is missing.
 """
-from lab import compare                # first: it sets one BLAS thread, before NumPy is imported
-from lab import charts, tables
-from lab.command import Command, call
+from lab.command import Command, call  # first: it sets one BLAS thread, before NumPy is there
+from lab.paper import ads_tables
 
-import re
 from functools import partial
-
-import numpy as np
 
 import baselines
 from envs import AD_ID, Ads, stream
@@ -167,25 +163,6 @@ METHODS = {
     **{("yardstick", name): method for name, method in YARDSTICKS.items()},
 }
 
-# The paper's results: (setting, method) -> (reward, std) on A, (reward, std) on B.
-PAPER = {
-    ("replay", "e-greedy"): ((0.0248, 0.0010), (0.0225, 0.0003)),
-    ("replay", "e-greedy (decay)"): ((0.0260, 0.0009), (0.0231, 0.0006)),
-    ("replay", "Deep-TS-Beta"): ((0.0262, 0.0007), (0.0238, 0.0002)),
-    ("replay", "Deep-UCB1"): ((0.0222, 0.0005), (0.0220, 0.0002)),
-    ("replay", "MC-Dropout"): ((0.0245, 0.0010), (0.0221, 0.0006)),
-    ("replay", "Bootstrap"): ((0.0264, 0.0010), (0.0239, 0.0003)),
-    ("replay", "Giro"): ((0.0249, 0.0012), (0.0230, 0.0003)),
-    ("replay", "GuideBoot"): ((0.0280, 0.0006), (0.0248, 0.0003)),
-    ("online", "e-greedy"): ((0.0289, 0.0006), (0.0254, 0.0002)),
-    ("online", "e-greedy (decay)"): ((0.0293, 0.0012), (0.0261, 0.0002)),
-    ("online", "Deep-TS-Beta"): ((0.0295, 0.0004), (0.0266, 0.0001)),
-    ("online", "Deep-UCB1"): ((0.0243, 0.0004), (0.0237, 0.0001)),
-    ("online", "MC-Dropout"): ((0.0297, 0.0010), (0.0258, 0.0002)),
-    ("online", "OBB"): ((0.0302, 0.0009), (0.0262, 0.0002)),
-    ("online", "Online GuideBoot"): ((0.0317, 0.0004), (0.0270, 0.0002)),
-}
-
 
 # ---------------------------------------------------------------- the command
 
@@ -196,58 +173,12 @@ OPTIONS = {
     "minibatches": "n, mini-batches per learning phase",
     "learning_rate": "Adam's learning rate",
     "alpha": "strength of GuideBoot's guidance",
-    "epsilon": "of epsilon-greedy",
+    "epsilon": "epsilon-greedy's chance of a random choice",
     "giro_alpha": "Giro's probability of a pseudo pair",
     "ucb_strength": "factor of Deep-UCB1's bonus",
     "shaping": "Deep-TS-Beta's posterior reshaping",
     "dropout": "MC-Dropout's rate",
 }
-TABLES = {"replay": "Table 3 (Experience Replay)", "online": "Table 4 (Online)",
-          "yardstick": "Yardsticks"}
-
-
-def title(results):
-    """Which world the runs were in, as words; and 0 for A, 1 for B."""
-    options = dict(re.findall(r"(\w+)=([^,)]+)", results.all()[0]["task"]))
-    words = f"Ads {options['task'][1]} (a stand-in), scale {options['scale']}"
-    for name, usual in (("drift", "1.0"), ("world", "0")):
-        if options[name] != usual:
-            words += f", {name} {options[name]}"
-    return words, "AB".index(options["task"][1])
-
-
-def show(results):
-    """Print Tables 3 and 4 as the paper has them, its numbers beside ours; return Figure 4."""
-    words, task = title(results)
-    panels = {}
-    for setting, heading in TABLES.items():
-        lines = []
-        for row, by_seed in results.values().items():
-            if row[0] == setting:
-                values = list(tables.finite(by_seed).values())
-                lines.append(table_line(row, values, len(by_seed), task))
-                if values and row in PAPER:
-                    panels.setdefault(heading, {})[row[1]] = values
-        if lines:
-            heads = ["Method", "reward", "std", "paper's", "std", "runs"]
-            theirs = "" if setting == "yardstick" else "; the paper's columns are on Tencent's logs"
-            print(f"\n{heading}: {words}{theirs}\n")
-            print(tables.text_table(heads, lines))
-    print("\nWhich of the paper's claims hold is judged by `python -m lab.study claims`.")
-    if not panels:
-        return None
-    score = "reward (expected CTR of the ads shown)"
-    return charts.box_chart(f"{words}: every run is a dot", score, list(panels.items()))
-
-
-def table_line(row, values, runs, task):
-    """A line of Table 3 or 4."""
-    mean = f"{np.mean(values):.4f}" if values else ""
-    std = f"({np.std(values, ddof=1):.4f})" if len(values) > 1 else ""
-    paper = PAPER[row][task] if row in PAPER else None
-    theirs = [f"{paper[0]:.4f}", f"({paper[1]:.4f})"] if paper else ["", ""]
-    diverged = f", {runs - len(values)} diverged" if len(values) < runs else ""
-    return [row[1], mean, std, *theirs, f"{len(values)}{diverged}"]
 
 
 def main(argv=None):
@@ -268,8 +199,8 @@ def main(argv=None):
     task = partial(Ads, task=args.task, scale=args.scale, world=args.world, drift=args.drift)
     print(f"Ads {args.task}: a stand-in for Tencent's simulator, which is not public; "
           f"scale {args.scale:g} (the paper: 1, 10 runs)", flush=True)
-    compare(methods, task, args.steps or None, name=f"ads_{args.task}", show=show,
-            columns=("setting", "method"), **command.usual(args))
+    command.compare(args, methods, task, args.steps or None, f"ads_{args.task}", show=ads_tables,
+                    columns=("setting", "method"))
 
 
 if __name__ == "__main__":

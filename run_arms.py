@@ -12,6 +12,7 @@ With guideboot.py, nn.py, envs.py and baselines.py beside it, the example needs 
 """
 import argparse
 import math
+import os
 import sys
 from functools import partial
 from pathlib import Path
@@ -136,20 +137,19 @@ OPTIONS = {"alpha": "strength of GuideBoot's guidance, and Thompson sampling's p
 
 def comparison(argv):
     """Ten arms with CTRs uniform in 0 to 0.1, the same in run i for every method."""
-    from lab import compare
     from lab.command import Command
     command = Command(__doc__, METHODS, OPTIONS, None, RUNS)
     command.add_argument("--compare", action="store_true", help=argparse.SUPPRESS)
     command.add("steps", int, STEPS, "pulls of a run")
     args = command.parse_args(argv)
-    compare(command.wanted(args), BernoulliArms, args.steps, name="arms", **command.usual(args))
+    command.compare(args, command.wanted(args), BernoulliArms, args.steps, "arms")
 
 
 def main(argv=None):
     argv = sys.argv[1:] if argv is None else argv
     if "--compare" in argv:
         return comparison(argv)
-    parser = argparse.ArgumentParser(description=__doc__,
+    parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.error = lambda message: parser.exit(2, f"{parser.prog}: {message}\n")
     parser.add_argument("--compare", action="store_true",
@@ -173,5 +173,8 @@ if __name__ == "__main__":
         sys.stdout.flush()
     except KeyboardInterrupt:
         sys.exit(130)
+    except BrokenPipeError:                                    # the reader has enough: `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
     except OSError as error:
         sys.exit(f"{error.filename or 'output'}: {error.strerror}")

@@ -13,8 +13,7 @@ that any browser opens, into the folder --out. Regret is pseudo-regret: the expe
 best candidate minus that of the one shown, summed over the steps. Run number i of every method
 faces the same environment, contexts and reward uniforms, so differences between methods are paired.
 The same command again only adds what is missing. """
-from lab import compare                # first: it sets one BLAS thread, before NumPy is imported
-from lab.command import Command, call
+from lab.command import Command, call  # first: it sets one BLAS thread, before NumPy is there
 
 import baselines
 from envs import Synthetic, stream
@@ -126,7 +125,7 @@ OPTIONS = {
     "buffer": "c, steps between two learning phases (online methods)",
     "minibatches": "n, mini-batches per learning phase (online methods)",
     "learning_rate": "Adam's learning rate",
-    "epsilon": "of epsilon-greedy",
+    "epsilon": "epsilon-greedy's chance of a random choice",
     "giro_alpha": "Giro's probability of a pseudo pair",
     "ucb_strength": "factor of GLM-UCB's bonus",
     "precision": "prior precision of GLM-UCB and TS-BLR",
@@ -137,7 +136,7 @@ def main(argv=None):
     command = Command(__doc__, METHODS, OPTIONS, "synthetic", RUNS)
     command.add("steps", int, STEPS, "time steps of a run")
     args = command.parse_args(argv)
-    compare(command.wanted(args), Synthetic, args.steps, name="synthetic", **command.usual(args))
+    command.compare(args, command.wanted(args), Synthetic, args.steps, "synthetic")
 
 
 if __name__ == "__main__":

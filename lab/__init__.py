@@ -1,13 +1,15 @@
-"""The machine room: runs experiments, stores them, compares and draws them.
+"""The machine room: runs experiments, stores, compares and draws them.
 
-Nothing of the paper is in here. `runs.py` runs anything by one function, `compare`; `tables.py` and
-`charts.py` show what came of it; `study.py` tunes, sweeps and judges the paper's claims.
+A reader who never opens it misses nothing of the paper's methods. `runs.py` has the one function
+that runs anything, `compare`; `identity.py`, `store.py` and `processes.py` are how it does so;
+`tables.py` and `charts.py` show what came of it; `command.py` is the scripts' command line;
+`study.py` tunes, sweeps, judges the paper's claims and writes the report.
 """
 import os
 
 for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
                   "VECLIB_MAXIMUM_THREADS"):
-    os.environ[_variable] = "1"    # before NumPy is imported: processes run in parallel, not threads
+    os.environ[_variable] = "1"        # before NumPy is imported: processes, not threads
 
 from lab.runs import compare, tuned  # noqa: E402
 

@@ -5,8 +5,11 @@ import inspect
 import os
 import sys
 
-from lab import identity, tables
-from lab.runs import cores, tuned, tuned_values
+from lab.processes import cores
+from lab.runs import compare, tuned, tuned_values
+from lab.tables import parts
+
+VERDICTS = "Which of the paper's claims hold, by many runs of tuned methods: results/README.md"
 
 
 class Command(argparse.ArgumentParser):
@@ -18,19 +21,20 @@ class Command(argparse.ArgumentParser):
     """
 
     def __init__(self, doc, methods, texts, experiment, runs):
-        super().__init__(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+        super().__init__(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter,
+                         allow_abbrev=False)
         self.methods, self.experiment, self.keywords = methods, experiment, list(texts)
-        names = dict.fromkeys(method_name(row) for row in methods)
+        names = dict.fromkeys(parts(row)[-1] for row in methods)
         self.add("runs", int, runs, "runs of each method; run i has the seed SEED + i")
         self.add("seed", int, 0, "seed of the first run")
-        self.add_argument("--methods", metavar="A,B",
-                          help=f"only these, separated by commas; of: {', '.join(names)}")
-        self.add("workers", int, cores(), "processes; no result depends on their number")
-        self.add_argument("--out", default="out", metavar="DIR",
-                          help="folder for runs.jsonl, the table and the figure (default %(default)s)")
+        self.add_argument("--methods", metavar="A,B", help="only these, separated by commas "
+                          f"(default: all, which are {', '.join(names)})")
+        self.add("workers", int, cores(), "worker processes; results do not depend on their number")
+        self.add_argument("--out", default="out", metavar="DIR", help="folder for runs.jsonl, the "
+                          "table and the figure (default %(default)s)")
         if experiment is not None:
-            self.add_argument("--untuned", action="store_true",
-                              help="the defaults for all methods, not their tuned values")
+            self.add_argument("--untuned", action="store_true", help="give every method its "
+                              "defaults, the paper's values or ours, instead of its tuned values")
         for name, text in texts.items():
             self.add_keyword(name, text)
 
@@ -40,62 +44,59 @@ class Command(argparse.ArgumentParser):
                           metavar="N" if kind is int else "X", help=f"{text} (default %(default)s)")
 
     def add_keyword(self, name, text):
-        """An option for a keyword of some methods; without it each has its tuned or default value."""
-        default = next(found[name].default for method in self.methods.values()
-                       if name in (found := parameters(method)))
-        found = {row: values["options"][name]
-                 for row, values in tuned_values().get(self.experiment, {}).items()
-                 if name in values["options"]}
-        how = ", ".join(f"{row} {value:g}" for row, value in found.items())
+        """An option for a keyword; without it every method has its tuned or its default value."""
+        default = next(parameters(method)[name].default for method in self.methods.values()
+                       if name in parameters(method))
+        found = tuned_values().get(self.experiment, {})
+        values = [f"{row} {options['options'][name]:g}" for row, options in found.items()
+                  if name in options["options"]]
+        how = f"tuned: {', '.join(values)}" if values else "not tuned"
         self.add_argument("--" + name.replace("_", "-"), type=number(type(default)),
                           metavar="N" if type(default) is int else "X",
-                          help=f"{text} (default {default}, " + (f"tuned: {how})" if how else "not tuned)"))
+                          help=f"{text} (default {default}, {how})")
 
     def error(self, message):
         self.exit(2, f"{self.prog}: {message}\n")
 
     def wanted(self, args):
         """The methods that were asked for: defaults, then tuned values, then what was given."""
-        rows = self.methods if args.methods is None else self.named(args.methods)
+        methods = self.methods if args.methods is None else self.some(args.methods)
         if self.experiment is not None and not args.untuned:
-            rows = tuned(rows, self.experiment)
-        given = {name: getattr(args, name) for name in self.keywords
-                 if getattr(args, name) is not None}
-        result = {}
-        for row, method in rows.items():
-            has = parameters(method)
-            result[row] = functools.partial(
-                method, **{name: value for name, value in given.items() if name in has})
-        return result
+            methods = tuned(methods, self.experiment)
+        wanted = {}
+        for row, method in methods.items():
+            given = {name: getattr(args, name) for name in self.keywords
+                     if getattr(args, name) is not None and name in parameters(method)}
+            wanted[row] = functools.partial(method, **given)
+        return wanted
 
-    def named(self, text):
+    def some(self, text):
         """--methods: rows by their method's name; case, blanks and hyphens do not matter."""
-        names = list(dict.fromkeys(method_name(row) for row in self.methods))
-        asked = {plain(word): word.strip() for word in text.split(",") if plain(word)}
-        unknown = [word for key, word in asked.items() if key not in map(plain, names)]
+        names = list(dict.fromkeys(parts(row)[-1] for row in self.methods))
+        asked = {bare(word): word.strip() for word in text.split(",") if bare(word)}
+        unknown = [word for key, word in asked.items() if key not in map(bare, names)]
         if unknown or not asked:
             self.error(f"argument --methods: must be some of {', '.join(names)}; "
                        f"got {', '.join(unknown) or repr(text)}")
         return {row: method for row, method in self.methods.items()
-                if plain(method_name(row)) in asked}
+                if bare(parts(row)[-1]) in asked}
 
-    def usual(self, args):
-        """What compare() needs of the options that every script has."""
-        return {name: getattr(args, name) for name in ("runs", "seed", "workers", "out")}
-
-
-def method_name(row):
-    """The method of a row: its name, or the second part of (setting, method)."""
-    return row if isinstance(row, str) else row[1]
+    def compare(self, args, methods, task, steps, name, **more):
+        """Run the command; see lab.compare."""
+        compare(methods, task, steps, args.runs, args.seed, args.out, name, args.workers, **more)
+        if self.experiment is not None:
+            print(VERDICTS)
 
 
 def parameters(method):
     """The options of a method by name."""
-    return inspect.signature(identity.taken_apart(method)[0]).parameters
+    while isinstance(method, functools.partial):
+        method = method.func
+    return inspect.signature(method).parameters
 
 
-def plain(name):
-    """A name without case, blanks, hyphens, and with epsilon as e."""
+def bare(name):
+    """A name without case, blanks and hyphens, and with epsilon as e."""
     name = name.lower().replace("epsilon", "e").replace("\u03b5", "e")
     return "".join(letter for letter in name if letter.isalnum())
 
@@ -119,10 +120,10 @@ def call(main):
         sys.stdout.flush()
     except KeyboardInterrupt:
         code = 130
-    except BrokenPipeError:                          # the reader of the output has gone: `| head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 1
     except OSError as error:
-        print(f"{error.filename or 'output'}: {error.strerror}", file=sys.stderr)
         code = 1
+        if error.filename is None:                   # the output takes no more
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):   # which is `| head`
+            print(f"{error.filename or 'output'}: {error.strerror}", file=sys.stderr)
     sys.exit(code)

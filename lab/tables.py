@@ -9,10 +9,12 @@ import numpy as np
 ENOUGH = 5            # runs: with fewer, an interval or a verdict says nothing
 
 
-def t_quantile(df, share=1):
+# ---------------------------------------------------------------- statistics
+
+def t_quantile(df, intervals=1):
     """Half-width of a 95 % interval in standard errors: the 97.5 % quantile of Student's t.
 
-    With `share` intervals that shall hold together with 95 %, each may miss with 5 % / share
+    If several intervals shall hold together with 95 %, each may miss with 5 % / intervals
     (Bonferroni). With t = sqrt(df) tan(angle) the density of the angle is proportional to
     cos(angle)^(df - 1); its distribution function is summed up on a grid.
     """
@@ -20,14 +22,16 @@ def t_quantile(df, share=1):
         return math.inf
     angle = (np.arange(200_000) + 0.5) * (math.pi / 2 / 200_000)
     area = np.cumsum(np.cos(angle) ** (df - 1))
-    return math.sqrt(df) * math.tan(np.interp(1.0 - 0.05 / share, area / area[-1], angle))
+    return math.sqrt(df) * math.tan(np.interp(1.0 - 0.05 / intervals, area / area[-1], angle))
 
 
 def mean_and_error(values):
-    """Mean and standard error; the error of a single value is not known, nan."""
+    """Mean and standard error; the error is not known (inf) of fewer than five values."""
     values = np.asarray(values, float)
-    if len(values) < 2:
-        return values.mean() if len(values) else math.nan, math.nan
+    if len(values) == 0:
+        return math.nan, math.inf
+    if len(values) < ENOUGH:
+        return values.mean(), math.inf
     return values.mean(), values.std(ddof=1) / math.sqrt(len(values))
 
 
@@ -36,15 +40,15 @@ def minus(a, b):
     return {seed: a[seed] - b[seed] for seed in a if seed in b}
 
 
-def interval(differences, share=1):
+def interval(differences, intervals=1):
     """Mean of {seed: difference} and the half-width of its 95 % interval (see t_quantile)."""
     mean, error = mean_and_error(list(differences.values()))
-    return mean, t_quantile(len(differences) - 1, share) * error
+    return mean, t_quantile(len(differences) - 1, intervals) * error
 
 
-def paired(a, b, share=1):
+def paired(a, b, intervals=1):
     """Mean of a - b over the seeds that both {seed: value} have, and the interval's half-width."""
-    return interval(minus(a, b), share)
+    return interval(minus(a, b), intervals)
 
 
 def finite(by_seed):
@@ -52,8 +56,10 @@ def finite(by_seed):
     return {seed: value for seed, value in by_seed.items() if math.isfinite(value)}
 
 
+# ---------------------------------------------------------------- text
+
 def plus_minus(mean, error, form=".1f"):
-    """Text of a number and its uncertainty, if that is known."""
+    """A number and its uncertainty, if that is known."""
     if math.isnan(mean):
         return ""
     text = format(mean, form)
@@ -73,7 +79,7 @@ def text_table(heads, rows):
     return "\n".join(text)
 
 
-def count(n, thing):
+def plural(n, thing):
     """3 runs, 1 run."""
     return f"{n:,} {thing}" + "s" * (n != 1)
 
@@ -83,6 +89,12 @@ def duration(seconds):
     if seconds < 100:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+
+
+def runs_text(by_seed):
+    """How many runs ended with a number, and how many diverged."""
+    ended = len(finite(by_seed))
+    return f"{ended}" + f", {len(by_seed) - ended} diverged" * (ended < len(by_seed))
 
 
 # ---------------------------------------------------------------- the results of a command
@@ -97,7 +109,7 @@ class Results:
         curve      the cumulative regret at the checkpoints, where there is a regret
         and what is KNOWN of it: text, empty if it is not known
 
-    A row is a method's name, or a tuple with it and what else tells rows apart, named by `columns`.
+    A row is a method's name, or a tuple of it and what else tells rows apart, named by `columns`.
     """
 
     def __init__(self, columns=("method",)):
@@ -110,12 +122,21 @@ class Results:
         return [record for by_seed in self.records.values() for record in by_seed.values()]
 
     @property
+    def one(self):
+        """Any of the records, for what they have in common."""
+        return self.all()[0]
+
+    @property
     def score(self):
-        return next(iter(self.all()[0]["numbers"]))
+        return next(iter(self.one["numbers"]))
 
     @property
     def steps(self):
-        return int(self.all()[0]["steps"])
+        return int(self.one["steps"])
+
+    def known(self, row, name):
+        """What is known of a row's first run."""
+        return next(iter(self.records[row].values()))[name]
 
     def values(self, name=None):
         """{row: {seed: number}} of the score, or of another number that runs have."""
@@ -128,14 +149,17 @@ class Results:
         """The names of all numbers that any run has, the score first."""
         return list(dict.fromkeys(name for record in self.all() for name in record["numbers"]))
 
-    def made_by(self):
+    def made_on(self):
         """How many runs were made on which Python, NumPy and arithmetic: {text: number}."""
         made = {}
         for record in self.all():
-            text = (f"Python {record['python'] or 'unknown'}, NumPy {record['numpy'] or 'unknown'}, "
-                    f"arithmetic {record['arithmetic'] or 'unknown'}")
-            made[text] = made.get(text, 0) + 1
+            made[made_on_text(record)] = made.get(made_on_text(record), 0) + 1
         return made
+
+
+def made_on_text(record):
+    python, numpy, arithmetic = (record[name] or "unknown" for name in KNOWN[-3:])
+    return f"Python {python}, NumPy {numpy}, arithmetic {arithmetic}"
 
 
 def parts(row):
@@ -154,19 +178,20 @@ def checkpoints(steps):
 
 
 def csv_text(results):
-    """The results as CSV: method, seed, what else names a row, numbers, what is known, the curve."""
-    own = [name for name in results.columns if name != "method"]
+    """The results as CSV: method, seed, what else names rows, numbers, what is known, the curve."""
+    others = [name for name in results.columns if name != "method"]
     names = results.names()
-    at = checkpoints(results.steps) if any("curve" in record for record in results.all()) else []
+    curves = any("curve" in record for record in results.all())
+    at = checkpoints(results.steps) if curves else []
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
-    table.writerow(["method", "seed", *own, *names, *KNOWN, *(f"regret@{t}" for t in at)])
+    table.writerow(["method", "seed", *others, *names, *KNOWN, *(f"regret@{t}" for t in at)])
     for row, by_seed in results.records.items():
         named = dict(zip(results.columns, parts(row)))
         for seed, record in sorted(by_seed.items()):
             numbers = [record["numbers"].get(name, "") for name in names]
             curve = record.get("curve") or [""] * len(at)
-            table.writerow([named["method"], seed, *(named[name] for name in own), *numbers,
+            table.writerow([named["method"], seed, *(named[name] for name in others), *numbers,
                             *(record[name] for name in KNOWN), *curve])
     return text.getvalue()
 
@@ -175,18 +200,19 @@ def read_csv(path):
     """The Results of a file that csv_text wrote."""
     try:
         with open(path, encoding="utf-8", newline="") as file:
-            heads, *lines = csv.reader(file)
-    except OSError as error:
-        raise ValueError(f"cannot read {path}: {error.strerror}") from None
+            heads, *lines = [*csv.reader(file)] or [[]]
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"cannot read {path}: {error}") from None
     score = next((name for name in heads if name in ("regret", "reward")), None)
-    if heads[:2] != ["method", "seed"] or score is None or "tuned" not in heads or not lines:
-        raise ValueError(f"{path} is not a result file: it has no columns method, seed, regret or "
-                         "reward, tuned, or no rows")
-    own = heads[2:heads.index(score)]
+    complete = heads[:2] == ["method", "seed"] and score is not None and set(KNOWN) <= set(heads)
+    if not complete or not lines:
+        raise ValueError(f"{path} is not a result file: it must have rows, and the columns method, "
+                         f"seed, regret or reward, {', '.join(KNOWN)}")
+    others = heads[2:heads.index(score)]
     numbers = heads[heads.index(score):heads.index("tuned")]
     curve = [name for name in heads if re.fullmatch(r"regret@\d+", name)]
-    before = [name for name in own if name == "setting"]
-    results = Results((*before, "method", *(name for name in own if name not in before)))
+    first = [name for name in others if name == "setting"]
+    results = Results((*first, "method", *(name for name in others if name not in first)))
     for line in lines:
         cells = dict(zip(heads, line))
         record = {name: cells[name] for name in KNOWN}
@@ -194,7 +220,7 @@ def read_csv(path):
         if curve and cells[curve[0]]:
             record["curve"] = [float(cells[name]) for name in curve]
         row = tuple(as_number(cells[name]) for name in results.columns)
-        results.add(row if own else row[0], int(cells["seed"]), record)
+        results.add(row if others else row[0], int(cells["seed"]), record)
     return results
 
 
@@ -209,32 +235,28 @@ def as_number(text):
 
 
 def score_table(results, first):
-    """The table of a command: rows sorted by their score, and the differences to the row `first`."""
+    """The table of a command: rows sorted by score, and the differences to the row `first`."""
     finals = {row: finite(by_seed) for row, by_seed in results.values().items()}
     regret = results.score == "regret"
-    form = ".1f" if regret else ".4f"
-    worst = math.inf if regret else -math.inf
-    order = sorted(finals, reverse=not regret,
-                   key=lambda row: np.mean(list(finals[row].values())) if finals[row] else worst)
-    enough = min(len(by_seed) for by_seed in finals.values()) >= ENOUGH
-    others = [name for name in results.names() if name != results.score]
+    means = {row: np.mean(list(by_seed.values())) for row, by_seed in finals.items() if by_seed}
+    order = sorted(means, key=means.get, reverse=not regret)
+    order += [row for row in finals if row not in means]
     tuned = any(record["tuned"] not in ("no", "-", "") for record in results.all())
-    heads = ["Method", results.score, *([f"minus {label(first)}"] if enough else []), *others,
-             *(["tuned on"] if tuned else []), "runs"]
+    others = results.names()[1:]
+    heads = ["Method", results.score, f"minus {label(first)}", *others, "tuned on", "runs"]
     lines = []
     for row in order:
-        mean, error = mean_and_error(list(finals[row].values()))
-        cells = [label(row), plus_minus(mean, error if enough else math.nan, form)]
-        if enough:
-            cells.append("" if row == first else
-                         plus_minus(*paired(finals[row], finals[first]), "+" + form))
+        form = ".1f" if regret else ".4f"
+        cells = [label(row), plus_minus(*mean_and_error(list(finals[row].values())), form)]
+        difference = paired(finals[row], finals[first])
+        known = row != first and math.isfinite(difference[1])
+        cells.append(plus_minus(*difference, "+" + form) if known else "")
         for name in others:
             values = list(finite(results.values(name)[row]).values())
-            form_of = ".4f" if name in ("reward", "clicks") else ".4g"
-            cells.append(format(np.mean(values), form_of) if values else "")
-        records = list(results.records[row].values())
-        if tuned:
-            cells.append(records[0]["tuned"])
-        diverged = len(records) - len(finals[row])
-        lines.append([*cells, f"{len(finals[row])}" + f", {diverged} diverged" * (diverged > 0)])
-    return text_table(heads, lines)
+            form = ".4f" if name in ("reward", "clicks") else ".4g"
+            cells.append(format(np.mean(values), form) if values else "")
+        lines.append([*cells, results.known(row, "tuned"), runs_text(results.values()[row])])
+    keep = [i for i, head in enumerate(heads)
+            if not (head.startswith("minus ") and not any(line[i] for line in lines))
+            and (head != "tuned on" or tuned)]
+    return text_table([heads[i] for i in keep], [[line[i] for i in keep] for line in lines])

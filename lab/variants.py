@@ -1,4 +1,4 @@
-"""Methods of the study's own, which the paper does not have: what do fakes, guidance, shuffle add?"""
+"""Methods of the study's own, to tell what fakes, guidance, shuffle and weights add."""
 from functools import partial
 
 import numpy as np

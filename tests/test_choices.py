@@ -18,7 +18,7 @@ import pytest
 FILE = Path(__file__).parent / "choices.json"
 sys.path.insert(0, str(FILE.parent.parent))
 
-from lab.runs import where              # first: it sets one BLAS thread
+from lab.store import where             # first: it sets one BLAS thread
 
 import envs
 import guideboot

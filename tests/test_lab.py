@@ -1,6 +1,7 @@
 """The machine room, by doing: own methods, edits, kills, Ctrl-C, full disks, other executors."""
 import functools
 import json
+import multiprocessing
 import os
 import re
 import signal
@@ -11,12 +12,14 @@ import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import envs
 import guideboot
 import run_synthetic
-from lab import compare, identity, runs, tables, tuned
+from run_synthetic import random
+from lab import compare, identity, processes, runs, store, tables, tuned
 from lab.command import Command
 
 ROOT = Path(run_synthetic.__file__).parent
@@ -69,7 +72,7 @@ def mine(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path))
     yield path
     sys.modules.pop("mine", None)
-    identity._verified.pop("mine", None)
+    identity._imported.pop("mine", None)
 
 
 def script(folder, call, name="job.py", head="from functools import partial\nfrom mine import *\n"):
@@ -93,8 +96,9 @@ def finish(command, folder):
 
 
 def stored(folder):
+    """How many runs the store holds."""
     path = folder / "out" / "runs.jsonl"
-    return len(path.read_bytes().split(b"\n")) - 1 if path.exists() else 0
+    return path.read_bytes().count(b'"check"') if path.exists() else 0
 
 
 def wait_for(condition):
@@ -108,13 +112,15 @@ def wait_for(condition):
 # ---------------------------------------------------------------- what a run is
 
 def test_a_description_holds_all_options_in_one_form():
-    given = identity.describe_call(functools.partial(run_synthetic.guideboot, alpha=1.0),
-                                   ("env", "steps", "seed"))
-    assert given == identity.describe_call(run_synthetic.guideboot, ("env", "steps", "seed"))
+    def text(method):
+        return identity.describe(identity.complete(method, ("env", "steps", "seed")))
+    given = text(functools.partial(run_synthetic.guideboot, alpha=1.0))
+    assert given == text(run_synthetic.guideboot)
     assert given == ("run_synthetic.guideboot(alpha=1.0, batch=256, density=guideboot.FastHarmonic, "
                      "learning_rate=0.002, models=5)")
     nested = functools.partial(functools.partial(run_synthetic.guideboot, alpha=3.0), alpha=0.5)
-    assert "alpha=0.5" in identity.describe_call(nested, ("env", "steps", "seed"))
+    assert "alpha=0.5" in text(nested)
+    assert text(functools.partial(run_synthetic.guideboot, models=np.int64(5))) == given
 
 
 def test_a_path_counts_by_its_content(tmp_path):
@@ -189,7 +195,7 @@ def test_own_method_and_task_are_compared_stored_and_found_again(mine, capsys):
     again = compare({"Mine": module.mine}, module.Shelf, 60, 5)
     assert again["Mine"] == found["Mine"] and "0 to be made" in capsys.readouterr().out
     assert tables.read_csv("out/shelf.csv").values() == {"Mine": {s: r["regret"] for s, r in again["Mine"].items()}}
-    for record in map(json.loads, Path("out/runs.jsonl").read_text().splitlines()):
+    for record in map(json.loads, filter(None, Path("out/runs.jsonl").read_text().split("\n"))):
         assert record["task"] == "mine.Shelf(low=0.1)" and record["steps"] == 60 and record["arithmetic"]
 
 
@@ -219,15 +225,15 @@ def test_code_that_is_edited_during_a_run_is_refused_by_a_worker_that_starts_lat
     """One worker of a foreign pool has the old code, one that starts after the edit the new one."""
     import mine as module
     behind = identity.modules_behind(module.mine, module.Shelf)
-    arguments = (module.mine, module.Shelf, 5, 0, behind)
-    assert runs.work(0, *arguments)[0] == "done"
+    arguments = (module.mine, module.Shelf, 5, 0, behind, {})
+    assert processes.work(0, *arguments)[0] == "done"
     mine.write_text(MINE.replace("b=4", "b=7"))
-    assert runs.work(0, *arguments)[0] == "done"                 # this process has imported the old code
-    with ProcessPoolExecutor(1, runs.multiprocessing.get_context("spawn")) as pool:
-        kind, why = pool.submit(runs.work, 0, *arguments).result()
+    assert processes.work(0, *arguments)[0] == "done"            # this process has imported the old code
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        kind, why = pool.submit(processes.work, 0, *arguments).result()
     assert kind == "failed" and "mine.py was edited" in why
     with pytest.raises(identity.Refused):                        # and this one has not the new code
-        identity.verify(identity.modules_behind(module.mine, module.Shelf))
+        identity.verify(identity.modules_behind(module.mine, module.Shelf), {})
 
 
 @pytest.mark.parametrize("call, message", [
@@ -235,7 +241,7 @@ def test_code_that_is_edited_during_a_run_is_refused_by_a_worker_that_starts_lat
     ("compare({'M': partial(mine, q=1)}, Shelf, 9)", "mine has no option 'q'"),
     ("compare({'M': mine}, Shelf)", "steps must be given"),
     ("compare({'M': mine}, Shelf, 9, runs=0)", "runs must be a whole number, 1 or more, got 0"),
-    ("compare({}, Shelf, 9)", "at least one"),
+    ("compare({}, Shelf, 9)", "methods must be a dictionary"),
     ("compare({'M': mine}, partial(Shelf, low='x'), 9)", r"\(mine.py, line \d+: .*self.low"),
     ("compare({'M': partial(mine, b=0)}, Shelf, 9)", r"M: b must be a whole number.*\(mine.py, line"),
     ("compare({'M': mine}, Shelf, 9, out='mine.py/x')", "out must be a folder"),
@@ -250,7 +256,7 @@ def test_what_cannot_run_is_one_line_and_exit_code_2_before_anything_starts(mine
 def test_a_script_without_a_main_guard_gets_one_line(mine):
     (mine.parent / "bare.py").write_text("from mine import *\ncompare({'M': mine}, Shelf, 9, 2)\n")
     code, _, errors = finish([sys.executable, "bare.py"], mine.parent)
-    assert code == 2 and errors.count("\n") == 1 and "bare.py, line 2" in errors
+    assert code == 2 and errors.count("\n") == 1 and "bare.py: write" in errors
 
 
 def test_functions_typed_in_run_in_the_same_process_and_are_not_stored(mine):
@@ -281,19 +287,50 @@ def test_a_run_that_diverges_is_named_kept_and_shown_as_diverged(tmp_path, capsy
 
 def test_a_method_that_stops_early_or_returns_no_numbers_is_told(mine):
     import mine as module
-    behind = identity.modules_behind(module.mine)
-    early = runs.work(0, stops_early, module.Shelf, 9, 0, {})
+    early = processes.work(0, stops_early, module.Shelf, 9, 0, {}, {})
     assert early[0] == "failed" and "after 3 of 9 steps" in early[1]
-    for returned in (3, {"regret": 1.0}):
+    for returned in ({"regret": 1.0}, {"steps": 1.0}, {"tuned": 1.0}):
         with pytest.raises(identity.Refused):
-            runs.checked_numbers(returned, {"regret": 0.0})
-    assert behind
+            store.own_numbers(returned, {"regret": 0.0})
+    assert store.own_numbers(None, {}) == {} and store.own_numbers({"a": np.float32(1)}, {}) == {"a": 1.0}
 
 
 def stops_early(env, steps, seed):
     for _ in range(3):
         env.observe()
         env.pull(0)
+
+
+class Looper:
+    """A class as a method, with a number of its own."""
+
+    def __init__(self, env, steps, seed):
+        random(env, steps, seed)
+        self.numbers = {"own": 7}
+
+
+def test_a_class_may_be_a_method_and_its_module_counts_with_the_scorer(tmp_path):
+    found = compare({"Looper": Looper}, envs.BernoulliArms, 20, 1, out=tmp_path)
+    assert found["Looper"][0]["own"] == 7
+    record = json.loads((tmp_path / "runs.jsonl").read_text())
+    assert record["call"] == "test_lab.Looper()"
+    assert "envs" in identity.modules_behind(functools.partial(stops_early), envs.Scored)
+
+
+def test_a_data_file_that_is_changed_meanwhile_is_refused(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("old")
+    files = {str(path): identity.content(path)}
+    identity.verify({}, files)
+    path.write_text("new")
+    with pytest.raises(identity.Refused):
+        identity.verify({}, files)
+
+
+def test_files_are_named_as_asked_also_with_a_dot(tmp_path):
+    for name in ("low0.1", "low0.2"):
+        compare({"Random": run_synthetic.random}, envs.Synthetic, 5, 1, out=tmp_path, name=name)
+    assert {path.name for path in tmp_path.glob("*.csv")} == {"low0.1.csv", "low0.2.csv"}
 
 
 def test_an_environment_without_expected_rewards_is_scored_by_its_rewards(mine, capsys):
@@ -324,7 +361,7 @@ def test_another_files_rows_stand_beside_ones_own(mine, capsys):
 def test_runs_made_elsewhere_are_used_and_told(mine, capsys, monkeypatch):
     import mine as module
     compare({"Mine": module.mine}, module.Shelf, 30, 2)
-    elsewhere = dict(runs.where(), numpy="1.0")
+    elsewhere = dict(store.where(), numpy="1.0")
     monkeypatch.setattr(runs, "where", lambda: elsewhere)
     capsys.readouterr()
     compare({"Mine": module.mine}, module.Shelf, 30, 2)
@@ -385,6 +422,31 @@ def test_a_killed_worker_costs_nothing(mine, whole):
 
 
 @UNIX
+def test_workers_that_die_at_once_are_told_and_do_not_stop_the_command(mine):
+    """Every run of one method kills its process, while others are being started."""
+    text = MINE.replace("if seed == dies:", "if dies is not None:")
+    mine.write_text(text)
+    call = "compare({'D': partial(mine, dies=0), 'M': mine}, Shelf, 20, 4, workers=4)"
+    code, output, errors = finish(script(mine.parent, call), mine.parent)
+    assert code == 1 and "Traceback" not in errors and errors.count("died: D") == 4, errors
+    assert stored(mine.parent) == 4
+
+
+@UNIX
+def test_ctrl_c_on_a_foreign_executor_cancels_what_has_not_begun(mine):
+    call = ("from concurrent.futures import ThreadPoolExecutor\n"
+            "with ThreadPoolExecutor(1) as pool:\n"
+            "    compare({'A': partial(mine, slow=0.3)}, Shelf, 20, 60, executor=pool)")
+    process = start(script(mine.parent, call), mine.parent)
+    wait_for(lambda: stored(mine.parent) >= 2)
+    os.killpg(process.pid, signal.SIGINT)
+    started = time.monotonic()
+    text, errors = process.communicate(timeout=30)
+    assert process.returncode == 130 and "Traceback" not in errors and "Cumulative" in text
+    assert time.monotonic() - started < 10                       # of the 17 s that all would take
+
+
+@UNIX
 @pytest.mark.parametrize("after", [0, 3])
 def test_ctrl_c_keeps_what_is_finished_shows_it_and_exits_with_130(mine, whole, after):
     folder = mine.parent
@@ -403,7 +465,7 @@ def test_damaged_and_torn_lines_are_skipped_told_and_made_again(mine, capsys):
     import mine as module
     compare({"Mine": module.mine}, module.Shelf, 20, 4)
     before = Path("out/shelf.csv").read_bytes()
-    lines = Path("out/runs.jsonl").read_bytes().split(b"\n")
+    lines = [*filter(None, Path("out/runs.jsonl").read_bytes().split(b"\n"))]
     lines[1] = lines[1].replace(b'"regret": ', b'"regret": 1')
     Path("out/runs.jsonl").write_bytes(b"\n".join(lines)[:-40])  # the last one is torn
     capsys.readouterr()
@@ -430,7 +492,7 @@ def test_a_disk_that_is_full_is_told_in_one_line_and_nothing_finished_is_lost(mi
 
     def full(*_):
         raise OSError(28, "No space left on device", "out/runs.jsonl")
-    monkeypatch.setattr(runs.os, "fsync", full)
+    monkeypatch.setattr(store.os, "fsync", full)
     capsys.readouterr()
     with pytest.raises(SystemExit) as end:
         compare({"Mine": module.mine}, module.Shelf, 20, 4)
@@ -450,8 +512,9 @@ def test_tuned_values_come_from_the_file_at_every_call(tmp_path, monkeypatch, ca
         compare(tuned({"Giro": run_synthetic.giro, "OBB": run_synthetic.obb}, "synthetic"),
                 envs.Synthetic, 20, 1, out=tmp_path)
         text = capsys.readouterr().out
-        assert re.search(r"^Giro .* synthetic +1$", text, re.M) and "Not tuned: OBB" in text
-    assert len({json.loads(line)["method"] for line in (tmp_path / "runs.jsonl").open()}) == 3
+        assert re.search(r"^Giro .* synthetic +1$", text, re.M) and "Not tuned, unlike the others: OBB" in text
+    lines = filter(str.strip, (tmp_path / "runs.jsonl").open())
+    assert len({json.loads(line)["call"] for line in lines}) == 3
 
 
 def command():
@@ -480,11 +543,3 @@ def test_methods_are_named_as_the_paper_writes_them_or_refused(capsys):
         with pytest.raises(SystemExit) as end:
             parser.wanted(parser.parse_args(argv))
         assert end.value.code == 2 and capsys.readouterr().err.count("\n") == 1
-
-
-def test_guideboot_is_not_imported_by_the_machine_room_alone():
-    """tables.py and charts.py know nothing of bandits."""
-    for name in ("tables", "charts", "identity"):
-        text = (ROOT / "lab" / f"{name}.py").read_text()
-        assert not re.search(r"^(from|import) (guideboot|baselines|nn|envs)", text, re.M)
-    assert guideboot.replay

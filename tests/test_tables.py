@@ -11,14 +11,21 @@ def test_the_quantile_equals_the_printed_tables():
     for df, expected in ((1, 12.7062), (2, 4.3027), (9, 2.2622), (49, 2.0096), (1000, 1.9623)):
         assert tables.t_quantile(df) == pytest.approx(expected, abs=1e-2 if df == 1 else 2e-3)
     assert tables.t_quantile(0) == math.inf
-    assert tables.t_quantile(9, share=5) == pytest.approx(3.2498, abs=2e-3)      # the 99.5 % quantile
+    assert tables.t_quantile(9, intervals=5) == pytest.approx(3.2498, abs=2e-3)      # the 99.5 % quantile
 
 
 def test_a_paired_interval_worked_by_hand():
-    """Differences 1, 2, 3: mean 2, standard error 1/sqrt(3), t(2) = 4.3027. Only common seeds count."""
-    mean, half = tables.paired({0: 2, 1: 4, 2: 6, 7: 99}, {2: 3, 0: 1, 1: 2, 8: -5})
-    assert mean == 2 and half == pytest.approx(4.3027 / math.sqrt(3), abs=2e-3)
-    assert tables.mean_and_error([5.0])[0] == 5 and math.isnan(tables.mean_and_error([5.0])[1])
+    """Differences 1 to 5: mean 3, std sqrt(2.5), t(4) = 2.7764. Only common seeds count."""
+    a = {0: 2, 1: 4, 2: 6, 3: 8, 4: 10, 7: 99}
+    b = {4: 5, 3: 4, 2: 3, 1: 2, 0: 1, 8: -5}
+    mean, half = tables.paired(a, b)
+    assert mean == 3
+    assert half == pytest.approx(2.7764 * math.sqrt(2.5 / 5), abs=2e-3)
+
+
+def test_of_fewer_than_five_runs_no_error_is_known():
+    assert tables.mean_and_error([5.0, 6.0, 7.0, 8.0]) == (6.5, math.inf)
+    assert tables.paired({0: 1.0, 1: 2.0}, {0: 0.0, 1: 0.0}) == (1.5, math.inf)
     assert tables.plus_minus(2.0, 1.25, "+.1f") == "+2.0 +- 1.2"
     assert tables.plus_minus(2.0, math.nan) == "2.0"
     assert tables.plus_minus(*tables.paired({0: 1.0}, {1: 1.0})) == ""

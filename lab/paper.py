@@ -1,0 +1,72 @@
+"""The paper's Tables 3 and 4, and ours in the same layout."""
+import re
+
+import numpy as np
+
+from lab import charts, tables
+
+# (setting, method) -> (reward, std) on A, (reward, std) on B.
+PAPER = {
+    ("replay", "e-greedy"): ((0.0248, 0.0010), (0.0225, 0.0003)),
+    ("replay", "e-greedy (decay)"): ((0.0260, 0.0009), (0.0231, 0.0006)),
+    ("replay", "Deep-TS-Beta"): ((0.0262, 0.0007), (0.0238, 0.0002)),
+    ("replay", "Deep-UCB1"): ((0.0222, 0.0005), (0.0220, 0.0002)),
+    ("replay", "MC-Dropout"): ((0.0245, 0.0010), (0.0221, 0.0006)),
+    ("replay", "Bootstrap"): ((0.0264, 0.0010), (0.0239, 0.0003)),
+    ("replay", "Giro"): ((0.0249, 0.0012), (0.0230, 0.0003)),
+    ("replay", "GuideBoot"): ((0.0280, 0.0006), (0.0248, 0.0003)),
+    ("online", "e-greedy"): ((0.0289, 0.0006), (0.0254, 0.0002)),
+    ("online", "e-greedy (decay)"): ((0.0293, 0.0012), (0.0261, 0.0002)),
+    ("online", "Deep-TS-Beta"): ((0.0295, 0.0004), (0.0266, 0.0001)),
+    ("online", "Deep-UCB1"): ((0.0243, 0.0004), (0.0237, 0.0001)),
+    ("online", "MC-Dropout"): ((0.0297, 0.0010), (0.0258, 0.0002)),
+    ("online", "OBB"): ((0.0302, 0.0009), (0.0262, 0.0002)),
+    ("online", "Online GuideBoot"): ((0.0317, 0.0004), (0.0270, 0.0002)),
+}
+HEADINGS = {"replay": "Table 3 (Experience Replay)", "online": "Table 4 (Online)",
+            "yardstick": "Yardsticks"}
+SCORE = "reward (expected CTR of the ads shown)"
+
+
+def world_of(results):
+    """Which ads the runs were on: "A" or "B", and a title."""
+    options = dict(re.findall(r"(\w+)=([^,)]+)", results.one["task"]))
+    task = options["task"][1]
+    title = f"Ads {task} (a stand-in), scale {options['scale']}"
+    for name, usual in (("drift", "1.0"), ("world", "0")):
+        if options[name] != usual:
+            title += f", {name} {options[name]}"
+    return task, title
+
+
+def ads_tables(results):
+    """Tables 3 and 4 as the paper has them, its numbers beside ours, and Figure 4."""
+    task, title = world_of(results)
+    blocks, panels = [], {}
+    for setting, heading in HEADINGS.items():
+        rows = {row: by_seed for row, by_seed in results.values().items() if row[0] == setting}
+        if not rows:
+            continue
+        theirs = "" if setting == "yardstick" else "; the paper's columns are on Tencent's logs"
+        lines = [table_line(results, row, "AB".index(task)) for row in rows]
+        heads = ["Method", "reward", "std", "paper's", "std", "tuned on", "runs"]
+        blocks += [f"{heading}: {title}{theirs}", tables.text_table(heads, lines)]
+        if setting != "yardstick":
+            finals = {row[1]: tables.finite(by_seed) for row, by_seed in rows.items()}
+            panels[heading] = {name: list(by_seed.values())
+                               for name, by_seed in finals.items() if by_seed}
+    drawn = [(heading, names) for heading, names in panels.items() if names]
+    figure = charts.box_chart(f"{title}: every run is a dot", SCORE, drawn) if drawn else None
+    return "\n\n".join(blocks), figure
+
+
+def table_line(results, row, index):
+    """A line of Table 3 or 4; index 0 is A's, 1 is B's."""
+    by_seed = results.values()[row]
+    values = list(tables.finite(by_seed).values())
+    mean = f"{np.mean(values):.4f}" if values else ""
+    std = f"({np.std(values, ddof=1):.4f})" if len(values) > 1 else ""
+    theirs = ["", ""]
+    if row in PAPER:
+        theirs = [f"{PAPER[row][index][0]:.4f}", f"({PAPER[row][index][1]:.4f})"]
+    return [row[1], mean, std, *theirs, results.known(row, "tuned"), tables.runs_text(by_seed)]
