@@ -5,6 +5,7 @@ import inspect
 import os
 import sys
 
+from lab.identity import Refused
 from lab.processes import cores
 from lab.runs import compare, tuned, tuned_values
 from lab.tables import parts
@@ -116,10 +117,15 @@ def call(main):
     """Run a script's main and exit; what the system refuses is told in one line."""
     code = 0
     try:
+        if sys.stdout is not None:                   # closed: `>&-`
+            sys.stdout.reconfigure(errors="backslashreplace")
         main()
-        sys.stdout.flush()
+        print(end="", flush=True)
     except KeyboardInterrupt:
         code = 130
+    except Refused as error:
+        code = 2
+        print(f"{os.path.basename(sys.argv[0])}: {error}", file=sys.stderr)
     except OSError as error:
         code = 1
         if error.filename is None:                   # the output takes no more

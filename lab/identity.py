@@ -12,6 +12,7 @@ import ast
 import functools
 import hashlib
 import importlib
+import importlib.machinery
 import importlib.util
 import inspect
 import sys
@@ -108,7 +109,7 @@ def module_name(name):
     main = sys.modules["__main__"]
     if getattr(main, "__spec__", None) is not None:  # python -m package.module
         return main.__spec__.name
-    return Path(getattr(main, "__file__", "typed")).stem
+    return Path(getattr(main, "__file__", "typed")).resolve().stem
 
 
 def parts_of(value, kind):
@@ -143,18 +144,20 @@ def modules_behind(*things):
         path = own_file(module)
         if path is None or module_name(module) in found:
             continue
-        tree = parsed(path)
-        found[module_name(module)] = checksum(code_text(tree))
         package = module if path.name == "__init__.py" else module.rpartition(".")[0]
-        todo += [name for name in imported(tree, package) if name.split(".")[0] != "lab"]
+        found[module_name(module)], imports = code_of(path, package, path.stat().st_mtime_ns)
+        todo += [name for name in imports if name.split(".")[0] != "lab"]
     return dict(sorted(found.items()))
 
 
-def parsed(path):
+@functools.lru_cache(maxsize=None)
+def code_of(path, package, changed):
+    """The hash of a file's code, and the names that it imports; `changed` is when it was edited."""
     try:
-        return ast.parse(path.read_bytes())
+        tree = ast.parse(path.read_bytes())
     except SyntaxError as error:
         raise Refused(f"{path.name}, line {error.lineno}: {error.msg}") from None
+    return checksum(code_text(tree)), tuple(imported(tree, package))
 
 
 def own_file(module):
@@ -201,6 +204,8 @@ def code_text(node):
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     if isinstance(node, documented) and ast.get_docstring(node, clean=False) is not None:
         fields["body"] = node.body[1:]
+    if isinstance(node, ast.JoinedStr):              # some versions have empty pieces in f-strings
+        fields["values"] = [part for part in node.values if getattr(part, "value", None) != ""]
     texts = [f"{name}={code_text(value)}" for name, value in fields.items()
              if value is not None and value != [] and name not in ("ctx", "kind", "type_comment")]
     return f"{type(node).__name__}({','.join(texts)})"
@@ -208,7 +213,7 @@ def code_text(node):
 
 # ---------------------------------------------------------------- is it still that code?
 
-_imported = {}        # {module: hash} as it was when this process first looked at it
+_imported = {}        # {module: hash} of what this process has imported
 
 
 def verify(modules, files):
@@ -218,24 +223,48 @@ def verify(modules, files):
     """
     for name, expected in modules.items():
         if name not in _imported:
-            path = imported_file(name)
-            if path is None:                         # the asking script, whose functions were sent
+            module = "__main__" if name == module_name("__main__") else name
+            try:
+                importlib.import_module(module)
+            except ImportError:                      # the asking script, whose functions were sent
                 continue
-            _imported[name] = checksum(code_text(parsed(path)))
+            path = own_file(module)
+            if path is None:
+                continue
+            current = is_current(sys.modules[module], path)
+            _imported[name] = code_of(path, "", path.stat().st_mtime_ns)[0] if current else None
         if _imported[name] != expected:
             raise Refused(f"{name}.py was edited after it was imported or after the runs were "
-                          "asked for: start the command again")
+                          "asked for: start Python, and workers of your own, again")
     for path, expected in files.items():
         if content(Path(path)) != expected:
             raise Refused(f"{path} was changed after the runs were asked for")
 
 
-def imported_file(name):
-    """The file of a module, which is imported now if it was not yet."""
-    if name == module_name("__main__"):
-        return own_file("__main__")
-    try:
-        importlib.import_module(name)
-    except ImportError:
-        return None
-    return own_file(name)
+def is_current(module, path):
+    """Are the functions of a module those of its file, or was that edited after the import?
+
+    A module that was not loaded in the usual way (by a test runner) cannot be compared.
+    """
+    if type(module.__loader__) is not importlib.machinery.SourceFileLoader:
+        return True
+    in_file = {essence(code) for code in codes(compile(path.read_bytes(), str(path), "exec"))}
+    for value in vars(module).values():
+        for function in (value, *(vars(value).values() if isinstance(value, type) else ())):
+            code = getattr(function, "__code__", None)
+            if code is not None and Path(code.co_filename).resolve() == path:
+                if essence(code) not in in_file:
+                    return False
+    return True
+
+
+def codes(code):
+    """A code object and all that are within it."""
+    within = [part for part in code.co_consts if isinstance(part, types.CodeType)]
+    return [code, *(inner for part in within for inner in codes(part))]
+
+
+def essence(code):
+    """What a function does: without its line numbers and docstring, which is its first constant."""
+    constants = [repr(part) for part in code.co_consts[1:] if not isinstance(part, types.CodeType)]
+    return code.co_name, code.co_code, code.co_names, code.co_varnames, tuple(constants)

@@ -56,6 +56,7 @@ class Runner:
     def __init__(self, jobs, store):
         self.jobs, self.store = jobs, store
         self.pressed = self.full = self.failed = False
+        self.typed = bool(jobs) and not jobs[0].modules          # functions that no file holds
         self.fractions = multiprocessing.get_context("spawn").RawArray("d", len(jobs))
         self.under_way = {}                          # {job: future}
         self.progress = Progress(len(jobs))
@@ -67,7 +68,7 @@ class Runner:
     @contextmanager
     def ctrl_c(self):
         """Within, Ctrl-C only sets a flag, if this is the main thread, which gets the signals."""
-        if threading.current_thread() is not threading.main_thread():
+        if threading.current_thread() is not threading.main_thread() or self.typed:
             yield
             return
         before = signal.signal(signal.SIGINT, lambda *_: setattr(self, "pressed", True))
@@ -87,7 +88,7 @@ class Runner:
             return
         if "diverged" in value:
             self.tell(f"diverged: {name}: {value['diverged']}")
-        if not job.modules:                          # typed in: it has no code to be stored under
+        if self.typed:                               # there is no code to store it under
             self.store.records[job.key] = value
             return
         try:
@@ -103,8 +104,11 @@ class Runner:
 
     def here(self):
         """One job after the other in this process, for functions that no file holds."""
-        for i, job in enumerate(self.jobs):
-            self.ended(i, *work(i, *job[1:7]))
+        try:
+            for i, job in enumerate(self.jobs):
+                self.ended(i, *work(i, *job[1:7]))
+        except KeyboardInterrupt:
+            self.pressed = True
 
     def on(self, executor):
         """All jobs on a foreign executor, which is left running."""
@@ -173,9 +177,9 @@ class Runner:
     def outcome(self, i, future):
         """Take in what came of a job; [i] if it was lost with its process."""
         del self.under_way[i]
-        error = future.exception()
-        if isinstance(error, BrokenExecutor):
+        if future.cancelled() or isinstance(future.exception(), BrokenExecutor):
             return [i]
+        error = future.exception()
         self.ended(i, *(future.result() if error is None else ("failed", line_of(error))))
         return []
 

@@ -52,48 +52,49 @@ def compare(methods, task, steps=None, runs=None, seed=0, out="out", name=None, 
     """
     started = time.monotonic()
     try:
+        found = tuned_values()
         others = None if against is None else tables.read_csv(against)
         workers = cores() if workers is None else whole("workers", workers)
         jobs = planned(methods, task, steps, run_seeds(runs, seed, others), columns)
+        name = file_name(name or jobs[0].task.func.__name__.lower())
         refuse_other(others, against, jobs[0])
         store = Store(writable(out))
         missing = {job.key: job for job in jobs if job.key not in store.records}
         rehearse(missing.values())
-        typed = not jobs[0].modules
-        if missing and not typed and executor is None:
+        if missing and jobs[0].modules and executor is None:
             require_main_guard()
     except (Refused, ValueError, OSError) as error:
         print(f"{Path(sys.argv[0]).name}: {error}", file=sys.stderr)
         raise SystemExit(2) from None
     except KeyboardInterrupt:
         raise SystemExit(130) from None
-    name = name or jobs[0].task.func.__name__.lower()
     print(f"{name}: {tables.plural(len(methods), 'method')}, "
           f"{tables.plural(len(jobs) // len(methods), 'run')} of {jobs[0].steps:,} steps each; "
           f"{len(missing)} to be made", flush=True)
-    code = run_missing(store, list(missing.values()), workers, executor, typed)
-    results = gathered(store, jobs, columns)
-    if results.records:
-        text, figure = (show or shown)(beside(results, others, against))
-        print(f"{notes(results, others, against)}\n{text}\n")
-        code = write_files(Path(store.path.parent), name, results, figure, started) or code
+    runner = Runner(list(missing.values()), store)
+    with runner.ctrl_c():
+        code = run_missing(runner, workers, executor)
+        results = gathered(store, jobs, columns, found)
+        if results.records:
+            text, figure = (show or shown)(beside(results, others, against))
+            written = write_files(store.path.parent, name, results, figure)
+            print(f"{notes(results, others, against)}\n{text}\n")
+            print(f"{tables.duration(time.monotonic() - started)}. {written}")
+            code = code or int(not written.startswith("Written"))
     if code:
         raise SystemExit(code)
     return {row: {seed: record["numbers"] for seed, record in by_seed.items()}
             for row, by_seed in results.records.items()}
 
 
-def run_missing(store, jobs, workers, executor, typed):
+def run_missing(runner, workers, executor):
     """Make the runs that the store lacks; returns the exit code."""
-    runner = Runner(jobs, store)
-    try:
-        if typed:
-            runner.here()
-        else:
-            with runner.ctrl_c():
-                runner.in_processes(workers) if executor is None else runner.on(executor)
-    except KeyboardInterrupt:
-        runner.pressed = True
+    if runner.typed:
+        runner.here()
+    elif executor is None:
+        runner.in_processes(workers)
+    else:
+        runner.on(executor)
     runner.progress.clear()
     if runner.pressed:
         print("interrupted: finished runs are kept, the same command goes on", file=sys.stderr)
@@ -101,9 +102,15 @@ def run_missing(store, jobs, workers, executor, typed):
     return int(runner.failed)
 
 
+def file_name(name):
+    if not name or name != Path(name).name:
+        raise Refused(f"name must be the name of a file without a folder, got {name!r}")
+    return name
+
+
 def run_seeds(runs, seed, others):
     """The seeds of a command."""
-    whole("seed", seed, 0)
+    seed = whole("seed", seed, 0)
     if runs is None and others is not None:
         return sorted({seed for by_seed in others.records.values() for seed in by_seed})
     return range(seed, seed + whole("runs", 10 if runs is None else runs))
@@ -125,8 +132,8 @@ def planned(methods, task, steps, seeds, columns):
     typed = identity.typed((task, *methods.values()))
     rows = []
     for row, method in methods.items():
-        if len(tables.parts(row)) != len(columns):
-            raise Refused(f"a name must have the parts {', '.join(columns)}, got {row!r}")
+        if len(tables.parts(row)) != len(columns) or not tables.label(row).isprintable():
+            raise Refused(f"a name must be text, with the parts {', '.join(columns)}; got {row!r}")
         method = identity.complete(method, ("env", "steps", "seed"))
         modules = {} if typed else identity.modules_behind(method, task, Scored)
         files = {str(path): identity.content(path)
@@ -180,7 +187,7 @@ def rehearse(jobs):
     for job in {job.row: job for job in jobs}.values():
         try:
             make(job.method, job.task, min(2, job.steps), job.seed, job.modules, job.files)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             text = line_of(error, job.method, job.task)
             raise Refused(f"{tables.label(job.row)}: {text}") from error
 
@@ -195,10 +202,9 @@ def require_main_guard():
 
 # ---------------------------------------------------------------- what is shown and written
 
-def gathered(store, jobs, columns):
+def gathered(store, jobs, columns, found):
     """The Results of this command's jobs, as far as they are finished, in the methods' order."""
     results = tables.Results(columns)
-    found = tuned_values()
     order = list(dict.fromkeys(job.row for job in jobs))
     for job in sorted(jobs, key=lambda job: (order.index(job.row), job.seed)):
         if job.key in store.records:
@@ -246,7 +252,7 @@ def shown(results):
     better = "lower" if results.score == "regret" else "higher"
     lines = [f"{score} {results.steps:,} steps, {better} is better: mean +- standard error;",
              f"minus {tables.label(first)}: mean difference on the same seeds +- half-width of its",
-             f"95 % interval. Errors and differences are shown of {tables.ENOUGH} runs or more.", "",
+             f"95 % interval. Both need {tables.ENOUGH} runs or more.", "",
              tables.score_table(results, first)]
     tuned = {tables.label(row): results.known(row, "tuned") for row in results.records}
     untuned = [row for row, word in tuned.items() if word == "no"]
@@ -266,11 +272,13 @@ def drawn(results):
         curves = [record["curve"] for record in by_seed.values() if record.get("curve")]
         if curves:
             average = np.array(curves) / at                              # (runs, checkpoints)
-            error = average.std(axis=0, ddof=1) / math.sqrt(runs) if runs >= tables.ENOUGH else None
+            error = None
+            if len(curves) >= tables.ENOUGH:
+                error = average.std(axis=0, ddof=1) / math.sqrt(len(curves))
             series.append((tables.label(row), at, average.mean(axis=0), error))
     if series:
-        band = ", band: one standard error" if runs >= tables.ENOUGH else ""
-        return charts.line_chart(title + band, "step t", "average regret per step up to t", series)
+        title += ", band: one standard error" if runs >= tables.ENOUGH else ""
+        return charts.line_chart(title, "step t", "average regret per step up to t", series)
     finals = {tables.label(row): list(tables.finite(by_seed).values())
               for row, by_seed in results.values().items()}
     finals = {row: values for row, values in finals.items() if values}
@@ -292,8 +300,8 @@ def write_text(path, text):
         temporary.unlink(missing_ok=True)
 
 
-def write_files(folder, name, results, figure, started):
-    """Write the CSV and the figure; returns 1 if that cannot be done."""
+def write_files(folder, name, results, figure):
+    """Write the CSV and the figure; returns what to say of it."""
     files = {folder / f"{name}.csv": tables.csv_text(results)}
     if figure is None:
         (folder / f"{name}.svg").unlink(missing_ok=True)         # one of another command
@@ -303,19 +311,19 @@ def write_files(folder, name, results, figure, started):
         try:
             write_text(path, text)
         except OSError as error:
-            print(f"cannot write {path}: {error.strerror}; the runs that were saved are in "
-                  f"{folder / 'runs.jsonl'}", file=sys.stderr)
-            return 1
-    spent = tables.duration(time.monotonic() - started)
-    print(f"{spent}. Written: {' and '.join(map(str, files))}")
-    return 0
+            return (f"cannot write {path}: {error.strerror}; the runs that were saved are in "
+                    f"{folder / 'runs.jsonl'}")
+    return f"Written: {' and '.join(map(str, files))}"
 
 
 # ---------------------------------------------------------------- tuned values
 
 def tuned_values():
     """{experiment: {row's label: {"method": its function, "options": the values found for it}}}"""
-    return json.loads(TUNED.read_text(encoding="utf-8")) if TUNED.exists() else {}
+    try:
+        return json.loads(TUNED.read_text(encoding="utf-8")) if TUNED.exists() else {}
+    except ValueError as error:
+        raise Refused(f"{TUNED}: {error}") from None
 
 
 def tuned(methods, experiment):

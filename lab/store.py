@@ -59,7 +59,7 @@ def own_numbers(returned, taken):
     if not isinstance(returned, dict):
         returned = getattr(returned, "numbers", {})
     reserved = {*taken, *tables.KNOWN, "method", "seed", "setting"}
-    if not isinstance(returned, dict) or reserved & set(returned):
+    if not isinstance(returned, dict) or any(name in reserved or "@" in name for name in returned):
         raise Refused(f"a method may return numbers by name, other names than "
                       f"{', '.join(sorted(reserved))}; got {returned!r}")
     return {str(name): float(value) for name, value in returned.items()}

@@ -219,7 +219,8 @@ def read_csv(path):
         record["numbers"] = {name: float(cells[name]) for name in numbers if cells[name]}
         if curve and cells[curve[0]]:
             record["curve"] = [float(cells[name]) for name in curve]
-        row = tuple(as_number(cells[name]) for name in results.columns)
+        row = tuple(cells[name] if name in ("setting", "method") else as_number(cells[name])
+                    for name in results.columns)
         results.add(row if others else row[0], int(cells["seed"]), record)
     return results
 

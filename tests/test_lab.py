@@ -327,6 +327,14 @@ def test_a_data_file_that_is_changed_meanwhile_is_refused(tmp_path):
         identity.verify({}, files)
 
 
+def test_a_module_that_was_edited_after_its_import_is_refused_by_threads_too(mine, capsys):
+    import mine as module
+    mine.write_text(MINE.replace("0.05)", "0.07)"))
+    with ThreadPoolExecutor(1) as executor, pytest.raises(SystemExit) as end:
+        compare({"M": module.mine}, module.Shelf, 9, 1, executor=executor)
+    assert end.value.code == 2 and "mine.py was edited" in capsys.readouterr().err
+
+
 def test_files_are_named_as_asked_also_with_a_dot(tmp_path):
     for name in ("low0.1", "low0.2"):
         compare({"Random": run_synthetic.random}, envs.Synthetic, 5, 1, out=tmp_path, name=name)

@@ -1,4 +1,4 @@
-"""The README agrees with the code."""
+"""README.md and PAPER.md agree with the code: names, marks, quoted statements, printed outputs."""
 import importlib
 import re
 import shlex
@@ -10,28 +10,32 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import guideboot
+from envs import Synthetic
 from lab import tables
+from nn import LogisticBag
+from test_guideboot import LISTING, marked
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-COMMANDS = re.findall(r"^    \$ (.*)\n((?:    .*\n|\n(?=    [^$]))*)", README, re.M)
+PAPER = (ROOT / "PAPER.md").read_text(encoding="utf-8")
+COMMANDS = re.findall(r"^    \$ (.*)\n((?:    .*\n|\n(?=    [^$]))*)", README + PAPER, re.M)
 
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory):
-    """The project without its history and results, but with the tuned values."""
-    folder = tmp_path_factory.mktemp("copy")
-    for path in ROOT.glob("*.py"):
-        shutil.copy(path, folder)
-    shutil.copytree(ROOT / "lab", folder / "lab", ignore=shutil.ignore_patterns("__pycache__"))
-    (folder / "results").mkdir()
-    shutil.copy(ROOT / "results" / "tuned.json", folder / "results")
+    """The project without its history, as a newcomer has it."""
+    folder = tmp_path_factory.mktemp("copy") / "project"
+    left_out = shutil.ignore_patterns(".*", "__pycache__", "out", "tests")
+    shutil.copytree(ROOT, folder, ignore=left_out)
     return folder
 
 
-def test_every_function_and_class_that_the_readme_names_exists():
-    names = set(re.findall(r"`(guideboot|baselines|envs|nn|run_arms)\.(\w+(?:\.\w+)?)`", README))
-    names = {(module, path) for module, path in names if path != "py"}
+# ---------------------------------------------------------------- both pages
+
+def test_every_function_and_class_that_is_named_exists():
+    found = re.findall(r"`(guideboot|baselines|envs|nn|run_arms)\.(\w+(?:\.\w+)?)`", README + PAPER)
+    names = {(module, path) for module, path in found if path != "py"}
     assert len(names) > 30
     for module, path in names:
         thing = importlib.import_module(module)
@@ -39,13 +43,40 @@ def test_every_function_and_class_that_the_readme_names_exists():
             thing = getattr(thing, part)
 
 
-def test_every_file_that_the_readme_links_is_there():
-    for link in re.findall(r"\]\(([\w/.]+)\)", README):
-        assert (ROOT / link).exists(), link
+def test_every_file_that_is_linked_or_named_is_there():
+    for page in (README, PAPER):
+        for name in re.findall(r"\]\(([\w/.]+)\)", page) + re.findall(r"`([\w/]+\.(?:py|md))`", page):
+            assert (ROOT / name).exists() or name == "mine.py", name
 
 
 def test_no_placeholder_is_left():
-    assert not re.findall(r"\b[A-Z]{8,}\b|\b(?:TODO|TBD|FIXME|XXX)\b|@|\{\{|\?\?", README)
+    assert not re.findall(r"\b(?:TODO|TBD|FIXME|XXX)\b|@\w|\{\{|\?\?", README + PAPER)
+
+
+def comparable(text, exact):
+    """Without times, and without the digits of runs if they may differ."""
+    text = re.sub(r"^ *\d+ (s|min)\. ", "", text, flags=re.M)
+    if not exact:
+        text = re.sub(r"[-+]?\d+\.\d+", "", text)
+    return [" ".join(line.split()) for line in text.strip().splitlines()]
+
+
+@pytest.mark.parametrize("command, output", COMMANDS,
+                         ids=[" ".join(command.split()[1:4]) for command, _ in COMMANDS])
+def test_every_command_prints_what_is_shown(command, output, copy):
+    """Under another NumPy than that of the results the digits of runs may differ."""
+    done = subprocess.run([sys.executable, *shlex.split(command)[1:]], cwd=copy,
+                          capture_output=True, text=True)
+    assert command.startswith("python ") and done.returncode == 0, done.stderr
+    record = tables.read_csv(ROOT / "results" / "synthetic.csv").one
+    exact = record["numpy"] == np.__version__ or "--runs" not in command
+    assert comparable(done.stdout, exact) == comparable(output, exact)
+
+
+# ---------------------------------------------------------------- the README
+
+def test_the_readme_is_short():
+    assert len(README.splitlines()) <= 250 and len(README.encode()) <= 17_000
 
 
 def test_ci_runs_the_readmes_test_command():
@@ -60,26 +91,50 @@ def test_the_inline_script_metadata_names_numpy_alone(name):
     assert head == '# /// script\n# requires-python = ">=3.10"\n# dependencies = ["numpy>=1.24"]\n'
 
 
-def comparable(text, exact):
-    """Without times, and without the digits of runs if they may differ."""
-    text = re.sub(r"^ *\d+ (s|min)\. ", "", text, flags=re.M)
-    if not exact:
-        text = re.sub(r"[-+]?\d+\.\d+", "", text)
-    return [" ".join(line.split()) for line in text.strip().splitlines()]
+def test_algorithm_1_is_shown_as_the_code_has_it():
+    block, = [block for block in re.findall(r"```python\n(.*?)```", README, re.S) if "Alg1" in block]
+    source = (ROOT / "guideboot.py").read_text()
+    assert "\n".join(f"    {line}".rstrip() for line in block.splitlines()) in source
 
 
-@pytest.mark.parametrize("command, output", COMMANDS, ids=[" ".join(c.split()[1:4]) for c, _ in COMMANDS])
-def test_every_command_prints_what_the_readme_shows(command, output, copy):
-    """Under another NumPy than that of the results the digits of runs may differ."""
-    done = subprocess.run([sys.executable, *shlex.split(command)[1:]], cwd=copy, capture_output=True, text=True)
-    assert command.startswith("python ") and done.returncode == 0, done.stderr
-    record = tables.read_csv(ROOT / "results" / "synthetic.csv").all()[0]
-    exact = record["numpy"] == np.__version__ or not re.search("run_.*(--runs|--compare)", command)
-    assert comparable(done.stdout, exact) == comparable(output, exact)
+def test_the_stated_numbers_of_lines_are_right():
+    for name, lines in re.findall(r"^\| `(\w+\.py)` \| (\d+) \|", README, re.M):
+        assert len((ROOT / name).read_text().splitlines()) == int(lines), name
 
 
 def test_the_readmes_own_script_runs(copy):
     text, = re.findall(r"```python\n(import numpy.*?)```", README, re.S)
     (copy / "mine.py").write_text(text.replace("steps=2000, runs=10", "steps=20, runs=2"))
     done = subprocess.run([sys.executable, "mine.py"], cwd=copy, capture_output=True, text=True)
-    assert done.returncode == 0 and "Mine" in done.stdout and (copy / "out" / "mine" / "shelf.svg").exists()
+    assert done.returncode == 0, done.stderr
+    assert "Mine" in done.stdout and (copy / "out" / "mine" / "shelf.svg").exists()
+
+
+def test_the_readmes_live_system_learns():
+    """The lines as they stand, on requests of the synthetic task."""
+    text, = re.findall(r"```python\n(agent = GuideBoot.*?)```", README, re.S)
+    env = Synthetic(0)
+    bag = LogisticBag(35, [np.random.default_rng(k) for k in range(5)])
+    before = bag.published.copy()
+    scope = dict(vars(guideboot), bag=bag, rng=np.random.default_rng(9), features=35,
+                 requests=(env.observe() for _ in range(600)), show=lambda x: int(x[0] == 3))
+    exec(text, scope)
+    assert (bag.published != before).any() and len(scope["r_on"]) == 88
+
+
+def test_the_tour_runs_whole():
+    done = subprocess.run([sys.executable, ROOT / "tests" / "exercises" / "tour.py"],
+                          capture_output=True, text=True)
+    assert done.returncode == 0 and "0.2577" in done.stdout, done.stderr
+
+
+# ---------------------------------------------------------------- PAPER.md
+
+@pytest.mark.parametrize("algorithm", LISTING)
+def test_every_line_of_a_listing_has_a_row_that_quotes_the_statement_under_its_mark(algorithm):
+    section = PAPER.split(f"### Algorithm {algorithm}")[1].split("\n#")[0]
+    rows = re.findall(r"^\| (\d+) \| .+? \| `(.+?)` \|", section, re.M)
+    found = marked(algorithm)
+    assert [int(number) for number, _ in rows] == sorted(LISTING[algorithm])
+    for number, statement in rows:
+        assert statement in found[int(number)], (number, statement, found[int(number)])
