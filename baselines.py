@@ -55,6 +55,7 @@ class EpsilonGreedy(Agent):
 
 class OBB(Agent):
     """Online Bootstrap Bandit (Tang et al. 2015): each model sees each sample Poisson(1) times."""
+    loops = ("online",)                                          # replay resamples already
 
     def samples(self, X, r):
         w = self.rng.poisson(1.0, r.shape)                       # (K, B)
@@ -63,6 +64,7 @@ class OBB(Agent):
 
 class Giro(Agent):
     """Giro (Kveton et al. 2019): with probability alpha a pseudo pair joins the history."""
+    loops = ("replay",)                                          # online has no history
 
     def __init__(self, bag, rng, alpha=0.5):
         super().__init__(bag, rng)

@@ -1,8 +1,8 @@
 """GuideBoot: guided bootstrap for contextual bandits (Pan et al., WWW 2021, Sections 3 and 4).
 
 Read it with the paper open. `# Alg1:16` is line 16 of Algorithm 1, at the statement that does it;
-a range such as `Alg1:20-22` is a loop of the listing that runs as one array operation over all K
-models. PAPER.md has the listings line by line. The parts:
+a range such as `Alg1:20-22` is a call that does those lines, or a loop of the listing that runs as
+one array operation. PAPER.md has the listings line by line. The parts:
 
     guidance and densities    Eq. 4-7
     fake samples              Section 3.2
@@ -11,8 +11,9 @@ models. PAPER.md has the listings line by line. The parts:
     online, serve, learn      Algorithm 3, learning from a stream (Algorithm 2: one model, no fakes)
     the multi-armed case      Section 3.4, exactly: Eq. 2, Eq. 3, the guided distribution
 
-An input is a row x of J categorical ids, X is a stack of such rows, r are their rewards, 0 or 1.
-Models come in bags of K (nn.py), tasks are environments (envs.py).
+An input is a row x of J categorical ids, X is a stack of such rows, r are their rewards, 0 or 1;
+w and y are the weights and clicks that samples have with their fakes (the paper's y is another: an
+expected reward). Models come in bags of K (nn.py), tasks are environments (envs.py).
 """
 import math
 from itertools import repeat
@@ -26,9 +27,10 @@ from nn import check, positive, sum_last, whole
 # ---------------------------------------------------------------- guidance: Eq. 4-7
 
 def guidance(rho, alpha):
-    """Probability of each fake sample: g = min(alpha / rho, 1)  (Eq. 4 and 5).
+    """Probability of each fake sample: Eq. 5 (Eq. 4 for arms), capped at 1: min(alpha / rho, 1).
 
     Written alpha / max(rho, alpha): the same number, and an input never seen (rho = 0) gets g = 1.
+    The loops count before they learn, so that they never ask for one.
     """
     return alpha / np.maximum(rho, alpha)                           # Alg1:15 Alg3:17
 
@@ -55,8 +57,8 @@ class Harmonic:
     """Density of Eq. 7: rho(x) = 1 / sum_j 1 / Count(x_j), an unscaled harmonic mean of J counts.
 
     Section 3.4 assumes rho >= 1 for every input seen, but rho is 1 / J when all counts are 1, and
-    below 1 as long as one of them is. An id never seen makes it 0. No row holds the same id twice,
-    because every field has ids of its own.
+    may stay below 1 until they exceed J. An id never seen makes it 0. Every field has ids of its
+    own, so a row counts each of its ids once.
     """
 
     def __init__(self, features):
@@ -88,21 +90,21 @@ class FastHarmonic(Harmonic):
 # ---------------------------------------------------------------- fake samples: Section 3.2
 
 def fake_samples(r, g, rng):
-    """Add the fake samples (x, 1) and (x, 0), each with probability g, to samples with rewards r.
+    """Draw the fakes (x, 1) and (x, 0) of samples with rewards r, each with probability g.
 
     A fake repeats the input of a real sample, so no row is appended: the log-losses of (x, r), F1
     times (x, 1) and F0 times (x, 0) add up to w softplus(z) - y z, with the weight w = 1 + F1 + F0
     and the clicks y = r + F1 (nn.log_loss). Returns w and y, both of the shape of r.
     """
-    F1 = (rng.random(g.shape) < g).view(np.int8)                    # Alg1:16 Alg3:18
+    F1 = (rng.random(g.shape) < g).view(np.int8)                    # Alg1:16 Alg3:18   0 or 1
     F0 = (rng.random(g.shape) < g).view(np.int8)                    # Alg1:17 Alg3:19
-    return 1 + F1 + F0, r + F1
+    return 1 + F1 + F0, r + F1                                      # Alg1:13 is the 1 and the r
 
 
-# ---------------------------------------------------------------- a method: choose x learn from
+# ---------------------------------------------------------------- a method: choosing, learning
 
 def largest(scores):
-    """Index of a largest score; one that is not a finite number is an error."""
+    """Index of the first of the largest scores; an error if that score is not a finite number."""
     a = int(scores.argmax())                                        # the first nan, if there is one
     if not math.isfinite(scores[a]):
         raise FloatingPointError(f"a score is {scores[a]}: the learning rate or the exploration "
@@ -120,37 +122,43 @@ def argmax(scores, rng):
 
 
 class Agent:
-    """A method is how it chooses and what it learns from; this one is the vanilla Bootstrap.
+    """The base method: it follows a random model of the bag and learns from real samples alone.
 
-    It follows a random model of the bag greedily and learns from real samples alone. With K = 1 it
-    is the greedy policy of Algorithm 2. Subclasses override a hook or two: see GuideBoot below, and
-    baselines.py.
+    In `replay` it is the vanilla Bootstrap, in `online` with a bag of one model the greedy policy
+    of Algorithm 2. Other methods override a hook or two: see GuideBoot below, and baselines.py.
     """
+    loops = ("replay", "online")       # where the method makes sense
     shuffle = False                    # online: does every model get the buffer in its own order?
 
     def __init__(self, bag, rng):
         self.bag, self.rng = bag, rng
 
     def choose(self, X, t):
-        """Part 1, decision-making (Eq. 1): the candidates X (m, J) of step t -> index of one."""
-        k = int(self.bag.K * self.rng.random())                     # Alg1:6 Alg3:7   k ~ U{1, K}
+        """Part 1, decision-making (Eq. 1): the candidates X (m, J) of step t -> index of one.
+
+        Steps count from 1; some methods explore by the step. (rng.random is faster than integers.)
+        """
+        k = int(self.bag.K * self.rng.random())                     # Alg1:6 Alg3:7   0 to K - 1
         scores = self.bag.scores(k, X)                              # Alg1:7 Alg2:6 Alg3:8   logits
         return argmax(scores, self.rng)                             # Alg1:8 Alg2:7 Alg3:9
 
     def remember(self, history, x, r):
-        """Replay: what a row x that was shown and its reward leave in the history."""
+        """Replay: store the row x that was shown and its reward."""
         history.append(x, r)                                        # Alg1:9
 
     def update_density(self, X):
-        """Count the rows just shown, before anything is learned from them."""
+        """Called with the rows just shown, before learning. Here there is nothing to count."""
 
     def samples(self, X, r):
-        """Weights and clicks of the samples X (K, B, J), r (K, B) that the models train on."""
-        return np.ones(r.shape), r                                  # Alg1:13
+        """Weights and clicks that the models train with on the rows X (K, B, J), r (K, B).
+
+        B is b in `replay` and the whole buffer in `online`. Here every row counts once.
+        """
+        return np.ones(r.shape), r
 
     def learn_from(self, X, r, n=1):
-        """Online: what is done with a full buffer. Methods without a bag have their own way."""
-        learn(self, X, r, n)
+        """Online: learn from a full buffer X (c, J), r (c,) by n mini-batches."""
+        learn(self, X, r, n)                                        # below, part 2 of Algorithm 3
 
 
 class GuideBoot(Agent):
@@ -175,7 +183,7 @@ class History:
     """The replay buffer H: rows and rewards, appended one by one.
 
     The storage is doubled when it is full, so that appending a row takes the same time on average,
-    however many there are; and a row takes the smallest type that holds every id.
+    however many there are. Ids are stored in the smallest integer type that holds them all.
     """
 
     def __init__(self, fields, features):
@@ -201,18 +209,21 @@ class History:
 def replay(agent, env, steps, b, every=1, updates=1):
     """Algorithm 1, GuideBoot with experience replay (or any other Agent with a bag of models).
 
-    The paper's loop learns after each step. With `every` > 1 it learns after every so many steps,
-    then by `updates` batches: ours, for the ads, where K networks cannot learn millions of times.
+    The paper's loop learns after each step. With `every` > 1 it learns only at every `every`-th
+    step, from `updates` resampled batches: our addition, for the ads, where training K networks at
+    each of millions of steps takes too long.
     """
     b, steps = whole("b", b), whole("steps", steps)
     every, updates = whole("every", every), whole("updates", updates)
-    bag, env = same_ids(agent.bag, env), checked(env)
+    check_fit(agent, env, "replay")
+    env = checked(env)                                              # looks at ids and rewards
+    bag = agent.bag
     history = History(env.fields, env.features)                     # Alg1:1
     for t in range(1, steps + 1):                                   # Alg1:4
         # Part 1. Decision-making
         X = env.observe()                                           # Alg1:5     (m, J)
         a = agent.choose(X, t)                                      # Alg1:6-8
-        x = np.array(X[a])                                          # before pull, which may reuse X
+        x = np.array(X[a])                                          # a copy: pull may overwrite X
         r = env.pull(a)                                             # Alg1:8
         agent.remember(history, x, r)                               # Alg1:9
         # Part 2. Prepare bootstrap data, for all K models at once
@@ -229,25 +240,30 @@ def replay(agent, env, steps, b, every=1, updates=1):
 # ---------------------------------------------------------------- Algorithms 2 and 3: online
 
 def online(agent, env, steps, c, n=1):
-    """Algorithm 3, Online GuideBoot (or any other Agent), on a buffer of c requests at a time.
+    """Algorithm 3, Online GuideBoot (or any agent with `choose` and `learn_from`).
 
-    With the plain Agent and a bag of one model it is Algorithm 2. c is a number, or an iterable
-    that gives the size of each next buffer (Section 4.1: c may vary). The models that serve change
-    only when a learning phase is complete.
+        serve: agent.choose                                           part 1, a buffer of requests
+        agent.learn_from -> learn: samples -> guidance, fake_samples  part 2, K models learn from it
+
+    With the plain Agent and a bag of one model it is Algorithm 2. c is the size of a buffer, or an
+    iterable that gives the size of each next one (Section 4.1: c may vary). n is the number of
+    mini-batches; with n = 1 the shuffle has no effect. The models that serve change only when a
+    learning phase is complete.
     """
     steps, n = whole("steps", steps), whole("n", n)
-    if hasattr(agent, "bag"):
-        same_ids(agent.bag, env)
-    env, sizes, t = checked(env), buffer_sizes(c, n), 0
-    while t < steps:                                                # Alg2:2 Alg3:3, for ever
-        c = min(next(sizes), steps - t)
-        X, r = serve(agent, env, t, c)                              # Alg2:3-9 Alg3:4-11
+    check_fit(agent, env, "online")
+    env = checked(env)                                              # looks at ids and rewards
+    sizes = buffer_sizes(c, n)
+    t = 0                                                           # requests served so far
+    while t < steps:                                                # Alg2:2 Alg3:3, the paper: True
+        size = min(next(sizes), steps - t)
+        X, r = serve(agent, env, t, size)                           # Alg2:3-9 Alg3:4-11
         agent.learn_from(X, r, n)                                   # Alg2:10-11 Alg3:12-23
-        t += c                                                      # Alg2:12 Alg3:24
+        t += size                                                   # Alg2:12 Alg3:24
 
 
 def buffer_sizes(c, n):
-    """The sizes of the buffers: c again and again, or what the iterable c gives."""
+    """The sizes of the buffers: c, repeated, or what the iterable c gives."""
     if not hasattr(c, "__iter__"):
         check("n", n, n <= whole("c", c), f"at most c, {c}")
         c = repeat(c)
@@ -256,13 +272,13 @@ def buffer_sizes(c, n):
     raise ValueError("c must give a size for every buffer, got too few")
 
 
-def serve(agent, env, t, c):
-    """Part 1: answer the c requests after step t with the published models; return the buffer."""
+def serve(agent, env, served, c):
+    """Part 1: answer the next c requests with the published models; return the buffer."""
     X_on, r_on = [], []                                             # Alg2:3 Alg3:4
-    for t in range(t + 1, t + c + 1):                               # Alg2:4 Alg3:5
+    for t in range(served + 1, served + c + 1):                     # Alg2:4 Alg3:5
         X = env.observe()                                           # Alg2:5 Alg3:6    (m, J)
         a = agent.choose(X, t)                                      # Alg2:6-7 Alg3:7-9
-        X_on.append(np.array(X[a]))                                 # before pull, which may reuse X
+        X_on.append(np.array(X[a]))                                 # a copy: pull may overwrite X
         r_on.append(env.pull(a))                                    # Alg2:7-8 Alg3:9-10
     return np.array(X_on), np.array(r_on)                           # Alg2:9 Alg3:11   (c, J), (c,)
 
@@ -273,21 +289,23 @@ def learn(agent, X, r, n):
     c, K = len(r), agent.bag.K
     order = np.tile(np.arange(c), (K, 1))                           # Alg3:13   (K, c)
     if agent.shuffle:
-        order = agent.rng.permuted(order, axis=1)                   # Alg3:14
+        order = agent.rng.permuted(order, axis=1)                   # Alg3:14   each model its own
     X, r = X[order], r[order]                                       # (K, c, J), (K, c)
     w, y = agent.samples(X, r)                                      # Alg3:15-21, all mini-batches
-    n = min(n, c)                                                   # the last buffer may be short
+    n = min(n, c)                                                   # a buffer may be shorter
     for l in range(n):
         part = slice(l * c // n, (l + 1) * c // n)                  # Alg2:10 Alg3:14
         agent.bag.update(X[:, part], w[:, part], y[:, part])        # Alg2:11 Alg3:22
     agent.bag.publish()                                             # Alg3:23, Section 4.2: pushed
 
 
-def same_ids(bag, env):
-    """The bag, if it has as many ids as the environment."""
-    same = bag.features == env.features
-    check("bag.features", bag.features, same, f"env.features, {env.features}")
-    return bag
+def check_fit(agent, env, loop):
+    """Refuse an agent that would learn nothing sensible in this loop, or from this environment."""
+    loops = getattr(agent, "loops", (loop,))
+    check("agent", type(agent).__name__, loop in loops, f"one for {loop}, not for {loops[0]}")
+    if hasattr(agent, "bag"):
+        features = agent.bag.features
+        check("bag.features", features, features == env.features, f"env.features, {env.features}")
 
 
 # ---------------------------------------------------------------- the multi-armed case: Section 3.4
@@ -299,10 +317,10 @@ def beta_moments(s, n, alpha):
 
 
 def guided_before_moments(s, n, alpha):
-    """Mean and variance when the fakes join the data before resampling, first in Section 3.4.
+    """Mean and variance when the fakes join before resampling, Section 3.4's first construction.
 
-    0 and 1 join with weight alpha each, then n + 2 alpha rewards are resampled (2 alpha whole): the
-    paper's formulas, which are exact here, and the mean is Beta's.
+    Rewards 0 and 1 join with weight alpha each and n + 2 alpha rewards are resampled (2 alpha a
+    whole number). The paper's formulas are then exact, and the mean is Beta's.
     """
     a, b = alpha + s, alpha + (n - s)
     return a / (a + b), a * b / (a + b) ** 3
@@ -326,8 +344,8 @@ def bootstrap_distribution(s, n):
 def guided_distribution(s, n, alpha):
     """The guided bootstrap's mean (S + F1) / (n + F1 + F0), with fakes after resampling.
 
-    S ~ Bi(n, s/n), F1, F0 ~ Bi(n, g), g = alpha / n (Eq. 4). Enumerated, no sampling: the values in
-    increasing order, and their probabilities.
+    S ~ Bi(n, s/n), F1, F0 ~ Bi(n, g), g = min(alpha / n, 1). Enumerated, no sampling: the values
+    in increasing order, and their probabilities.
     """
     check("s", s, 0 <= s <= whole("n", n), f"0 to n, {n}")
     clicks = binomial(n, s / n)                                     # of S

@@ -1,13 +1,12 @@
-"""Speed, as ratios measured in one run: python tests/bench.py   (by hand; no test asserts a time).
+"""Speed, as ratios measured in one run: python tests/bench.py, a minute. No test asserts a time.
 
-Machines differ and are shared, so times are given in units of a yardstick measured beside them: the product of a
-350 x 128 by a 128 x 128 matrix in float32, one BLAS thread (78 us on the machine that the targets were set on).
-Every ratio is the median over rounds in which both sides are measured in turn.
+Machines differ and are shared, so times are given in units of a yardstick measured beside them: the
+product of a 350 x 128 by a 128 x 128 matrix in float32, one BLAS thread. Every ratio is the median
+over rounds in which both sides are measured in turn. Repeat on a quiet machine.
 """
 import conftest  # noqa: F401  one BLAS thread, before NumPy
 
-import resource
-import sys
+import argparse
 import time
 
 import numpy as np
@@ -17,10 +16,9 @@ import envs
 import guideboot as gb
 import nn
 
-YARDSTICK_US = 78.0
-
 
 def timed(function, calls):
+    """Seconds per call."""
     started = time.perf_counter()
     for _ in range(calls):
         function()
@@ -28,34 +26,36 @@ def timed(function, calls):
 
 
 def ratio(numerator, denominator, calls, rounds=41):
-    """Median of numerator time / denominator time; the order within a round alternates."""
+    """Median of the time of one over the time of the other; the order within a round alternates."""
     values = []
     for i in range(rounds):
-        sides = [timed(f, calls) for f in ((numerator, denominator) if i % 2 else (denominator, numerator))]
-        values.append(sides[0] / sides[1] if i % 2 else sides[1] / sides[0])
+        if i % 2:
+            above, below = timed(numerator, calls), timed(denominator, calls)
+        else:
+            below, above = timed(denominator, calls), timed(numerator, calls)
+        values.append(above / below)
     return float(np.median(values))
 
 
 def product():
-    a, b = np.ones((350, 128), np.float32), np.ones((128, 128), np.float32)
+    """The yardstick."""
+    a = np.ones((350, 128), np.float32)
+    b = np.ones((128, 128), np.float32)
     out = np.empty((350, 128), np.float32)
     return lambda: np.matmul(a, b, out=out)
 
 
-def bag(K=5):
-    return nn.LogisticBag(35, [envs.stream(0, "models", k) for k in range(K)])
-
-
-def guideboot():
-    return gb.GuideBoot(bag(), envs.stream(0, "agent"), gb.Harmonic(35))
+def told(name, value, target=""):
+    print(f"{name:66} {value:6.2f} x   {target}", flush=True)
 
 
 class Stopwatch:
-    """An environment that times the loop around it: every so many steps, in units of the yardstick measured right after."""
+    """An environment that times the loop around it, in yardsticks measured every so many steps."""
 
-    def __init__(self, env, yard, every=100):
-        self.env, self.fields, self.features, self.pull, self.every = env, env.fields, env.features, env.pull, every
-        self.yard, self.t, self.started, self.ratios = yard, 0, time.perf_counter(), []
+    def __init__(self, env, every):
+        self.env, self.fields, self.features = env, env.fields, env.features
+        self.pull, self.every, self.yard = env.pull, every, product()
+        self.t, self.started, self.ratios = 0, time.perf_counter(), []
 
     def observe(self):
         if self.t % self.every == 0:
@@ -66,59 +66,58 @@ class Stopwatch:
         return self.env.observe()
 
 
-def report(name, value, target):
-    print(f"{name:62} {value:6.2f} x   {target}", flush=True)
+# ---------------------------------------------------------------- the synthetic task
+
+def logistic(K=5):
+    return nn.LogisticBag(35, [envs.stream(0, "models", k) for k in range(K)])
 
 
-def steps_against_the_yardstick():
+def guideboot():
+    return gb.GuideBoot(logistic(), envs.stream(0, "agent"), gb.FastHarmonic(35))
+
+
+def steps_of_the_synthetic_task():
+    bootstrap = gb.Agent(logistic(), envs.stream(0, "agent"))
     for name, loop, agent, size, target in (
-            ("replay GuideBoot, K=5, b=64, a step", gb.replay, guideboot(), 64, "at most 1.03, aim 0.77"),
-            ("replay Bootstrap, K=5, b=64, a step", gb.replay, gb.Agent(bag(), envs.stream(0, "agent")), 64, ""),
-            ("Online GuideBoot, K=5, c=32, a step", gb.online, guideboot(), 32, "at most 1.03")):
-        watch = Stopwatch(envs.Synthetic(0), product())
+            ("replay GuideBoot, b=64, a step / yardstick", gb.replay, guideboot(), 64, "1.03"),
+            ("replay Bootstrap, b=64, a step / yardstick", gb.replay, bootstrap, 64, ""),
+            ("Online GuideBoot, c=32, a step / yardstick", gb.online, guideboot(), 32, "1.03")):
+        watch = Stopwatch(envs.Synthetic(0), 100)
         loop(agent, watch, 6000, size)
-        value = float(np.median(watch.ratios[10:]))
-        report(name + " / yardstick product", value, f"{target}  ({value * YARDSTICK_US:.0f} us there)")
+        told(name, float(np.median(watch.ratios[10:])), f"at most {target}" if target else "")
 
 
-def updates():
+def filled_history(size):
+    history, env, rng = gb.History(3, 35), envs.Synthetic(1), envs.stream(1, "agent")
+    for _ in range(size):
+        history.append(env.observe()[int(25 * rng.random())], 1)
+    return history
+
+
+def fakes_cost_nothing():
     agent, rng = guideboot(), envs.stream(1, "agent")
     gb.replay(agent, envs.Synthetic(0), 3000, 64)
-    history = gb.History(3, 35)
-    env = envs.Synthetic(1)
-    for _ in range(3000):
-        history.append(env.observe()[int(25 * rng.random())], 1)
-    X, r = history.resample((5, 64), rng)
+    X, r = filled_history(3000).resample((5, 64), rng)
     w, y = agent.samples(X, r)
     ones = np.ones(w.shape)
-    report("gradient step with fakes / without", ratio(lambda: agent.bag.update(X, w, y), lambda: agent.bag.update(X, ones, r), 200),
-           "at most 1.10")
-    vanilla = gb.Agent(agent.bag, rng)
-
-    def learning(agent):
-        X, r = history.resample((5, 64), rng)
-        agent.bag.update(X, *agent.samples(X, r))
-    report("resample, draw fakes, gradient step / without fakes", ratio(lambda: learning(agent), lambda: learning(vanilla), 200), "")
+    value = ratio(lambda: agent.bag.update(X, w, y), lambda: agent.bag.update(X, ones, r), 200)
+    told("a gradient step with fakes / without", value, "at most 1.10")
 
 
-def decisions():
+def decisions_cost_what_greedy_ones_cost():
     X = envs.Synthetic(0).observe()
-    many, greedy = gb.Agent(bag(5), envs.stream(0, "agent")), gb.Agent(bag(1), envs.stream(0, "agent"))
-    report("a GuideBoot decision / a greedy decision", ratio(lambda: many.choose(X, 1), lambda: greedy.choose(X, 1), 500), "at most 1.05")
-    model, rng = bag(1), envs.stream(0, "agent")
-    report("a GuideBoot decision / a greedy one that draws no model index",
-           ratio(lambda: many.choose(X, 1), lambda: gb.argmax(model.scores(0, X), rng), 500), "")
+    many = gb.Agent(logistic(5), envs.stream(0, "agent"))
+    one = gb.Agent(logistic(1), envs.stream(0, "agent"))
+    told("a GuideBoot decision / a greedy decision", ratio(
+        lambda: many.choose(X, 1), lambda: one.choose(X, 1), 500), "at most 1.05")
 
 
-def growth():
-    """All of a replay step that meets the history, at two sizes of it, measured in turn (a run's early and late steps
-    lie too far apart in time for a shared machine)."""
+def steps_do_not_grow():
+    """All of a replay step that meets the history, at two sizes of it, measured in turn."""
     def learner(size):
-        agent, history, env, rng = guideboot(), gb.History(3, 35), envs.Synthetic(1), envs.stream(2, "agent")
-        for _ in range(size):
-            history.append(env.observe()[int(25 * rng.random())], 0)
-            agent.update_density(history.X[history.size - 1].astype(int))
-        x = env.observe()[3]
+        agent, history = guideboot(), filled_history(size)
+        agent.update_density(history.X[:size].astype(int))
+        x = envs.Synthetic(2).observe()[3]
 
         def step():
             agent.remember(history, x, 0)
@@ -127,64 +126,72 @@ def growth():
             agent.bag.update(X, *agent.samples(X, r))
             agent.bag.publish()
         return step
-    report("replay: learning at t = 100,000 / at t = 1,000", ratio(learner(100_000), learner(1_000), 20, rounds=61), "at most 1.20")
+    told("replay: learning at t = 100,000 / at t = 1,000", ratio(
+        learner(100_000), learner(1_000), 20, rounds=61), "at most 1.20")
 
 
-def network(ads, K=5):
-    return nn.ServedAds(ads.fields, ads.features, [envs.stream(0, "models", k) for k in range(K)], ads.table)
+# ---------------------------------------------------------------- the ads at the paper's size
+
+def networks(ads, K=5):
+    return nn.ServedAds(ads.fields, ads.features, [envs.stream(0, "models", k) for k in range(K)],
+                        ads.table)
+
+
+def guided(ads):
+    density = gb.AdCount(ads.features, envs.AD_ID)
+    return gb.GuideBoot(networks(ads), envs.stream(0, "agent"), density, 0.1)
 
 
 def serving_the_ads():
-    """Deciding at the paper's shape A: 350 candidates, K = 5; the whole loop with c = 512, n = 4, at scale 1."""
+    """Deciding at the paper's shape A: 350 candidates, K = 5."""
     ads = envs.Ads(0, "A")
     requests = []
     while len(requests) < 40:
         request = ads.observe()
         if len(request) >= 350:
             requests.append(envs.Request(request.context, request.items[:350], request.table))
-    agent = gb.GuideBoot(network(ads), envs.stream(0, "agent"), gb.AdCount(ads.features, envs.AD_ID), 0.1)
-    turn = iter(requests * 10 ** 5)
-    report("ads: a decision, 350 candidates, K=5 / yardstick product", ratio(lambda: agent.choose(next(turn), 1), product(), 60), "at most 2.00")
-    request_turn = ads.observe
-    report("ads: making a request / yardstick product", ratio(request_turn, product(), 512), "a small part of a decision")
-    for name, loop, arguments in (("Online GuideBoot", gb.online, (512, 4)), ("replay GuideBoot", gb.replay, (128, 512, 4))):
+    agent, turn = guided(ads), iter(requests * 10 ** 5)
+    told("ads: a decision, 350 candidates / yardstick", ratio(
+        lambda: agent.choose(next(turn), 1), product(), 60), "at most 2.00")
+    told("ads: making a request / yardstick", ratio(ads.observe, product(), 512))
+
+
+def steps_of_the_ads():
+    """The whole loop with c = 512, n = 4."""
+    for name, loop, sizes in (("Online GuideBoot", gb.online, (512, 4)),
+                              ("replay GuideBoot", gb.replay, (128, 512, 4))):
         ads = envs.Ads(0, "A")
-        agent = gb.GuideBoot(network(ads), envs.stream(0, "agent"), gb.AdCount(ads.features, envs.AD_ID), 0.1)
-        watch = Stopwatch(ads, product(), every=512)
-        loop(agent, watch, 512 * 24, *arguments)
-        value = float(np.median(watch.ratios[3:]))
-        report(f"ads: {name}, everything, a step / yardstick product", value, f"at most 2.80  ({value * YARDSTICK_US:.0f} us there)")
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 if sys.platform == "darwin" else 1024)
-    print(f"{'memory so far, without the history':62} {memory:6.0f} MB  at most 1500; 4.5 million steps of replay add 430 MB, 640 while doubling")
+        watch = Stopwatch(ads, 512)
+        loop(guided(ads), watch, 512 * 24, *sizes)
+        told(f"ads: {name}, everything, a step / yardstick", float(np.median(watch.ratios[3:])),
+             "at most 2.80")
 
 
 def learning_the_ads():
     ads = envs.Ads(0, "A")
-    bag, rng = network(ads), envs.stream(0, "agent")
-    guided, obb = gb.GuideBoot(bag, rng, gb.AdCount(ads.features, envs.AD_ID), 0.1), baselines.OBB(bag, rng)
+    agent = guided(ads)
+    obb = baselines.OBB(agent.bag, agent.rng)
     X = np.array([ads.observe()[0] for _ in range(512)])
-    r = (rng.random(512) < 0.02).astype(int)
-    report("ads: a guided learning phase / OBB's", ratio(lambda: gb.learn(guided, X, r, 4), lambda: gb.learn(obb, X, r, 4), 1, rounds=31), "at most 1.05")
+    r = (agent.rng.random(512) < 0.02).astype(int)
+    told("ads: a guided learning phase / OBB's", ratio(
+        lambda: gb.learn(agent, X, r, 4), lambda: gb.learn(obb, X, r, 4), 1, 31), "at most 1.05")
 
 
 def last_tenth():
     """A whole run at 1/50 of the size: do dead units or growing counts slow it down?"""
     ads = envs.Ads(0, "A", 0.02)
-    agent = gb.GuideBoot(network(ads), envs.stream(0, "agent"), gb.AdCount(ads.features, envs.AD_ID), 0.1)
-    watch = Stopwatch(ads, product(), every=512)
-    gb.online(agent, watch, ads.steps, 32, 1)
+    watch = Stopwatch(ads, 512)
+    gb.online(guided(ads), watch, ads.steps, 32)
     tenth = len(watch.ratios) // 10
-    report("ads: a step in the last tenth of a run / in the first", float(np.median(watch.ratios[-tenth:]) / np.median(watch.ratios[1:tenth])), "about 1")
+    late, early = np.median(watch.ratios[-tenth:]), np.median(watch.ratios[1:tenth])
+    told("ads: a step in the last tenth of a run / in the first", float(late / early), "about 1")
 
 
 if __name__ == "__main__":
-    here = 1e6 * min(timed(product(), 50) for _ in range(40))
-    print(f"NumPy {np.__version__}. The yardstick, a 350 x 128 by 128 x 128 product in float32, takes {here:.0f} us here at best and\n"
-          f"{YARDSTICK_US:.0f} us on the reference machine; 'there' is a time on that machine. Repeat on a quiet machine.\n")
-    steps_against_the_yardstick()
-    updates()
-    decisions()
-    growth()
-    learning_the_ads()
-    serving_the_ads()
-    last_tenth()
+    argparse.ArgumentParser(description=__doc__).parse_args()
+    best = 1e6 * min(timed(product(), 50) for _ in range(40))
+    print(f"NumPy {np.__version__}; the yardstick takes {best:.0f} us here at best\n")
+    for measure in (steps_of_the_synthetic_task, fakes_cost_nothing,
+                    decisions_cost_what_greedy_ones_cost, steps_do_not_grow, learning_the_ads,
+                    serving_the_ads, steps_of_the_ads, last_tenth):
+        measure()
