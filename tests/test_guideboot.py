@@ -841,51 +841,6 @@ def test_the_beta_distribution_function_is_the_integral_of_its_density(a, b):
     assert gb.beta_cdf(a, b, np.array([0.0, 1.0])).tolist() == [0.0, 1.0]
 
 
-# ---------------------------------------------------------------- the multi-armed case: draws
-
-CASES = [(0, 6, 1.0), (3, 8, 2.0), (1, 50, 1.0), (5, 5, 0.3), (2, 3, 7.0)]
-
-
-@pytest.mark.parametrize("s, n, alpha", CASES)
-def test_the_loops_own_sampling_follows_the_enumerated_distribution(s, n, alpha):
-    """The means of resampled and guided batches, by the functions that the loops use."""
-    history, density, x = gb.History(1, 1), gb.AdCount(1), np.array([0])
-    for i in range(n):
-        history.append(x, int(i < s))
-        density.update(x)
-    rng = default_rng(1)
-    X, r = history.resample((20_000, n), rng)
-    w, y = gb.fake_samples(r, gb.guidance(density(X), alpha), rng)
-    sample = y.sum(axis=1) / w.sum(axis=1)
-    assert follows(sample, *gb.guided_distribution(s, n, alpha))
-
-
-@pytest.mark.parametrize("s, n, alpha", CASES)
-def test_guided_mean_draws_from_the_enumerated_distribution(s, n, alpha):
-    sample = gb.guided_mean(np.full(20_000, s), np.full(20_000, n), default_rng(2), alpha)
-    assert follows(sample, *gb.guided_distribution(s, n, alpha))
-
-
-def test_bootstrap_mean_draws_from_eq_3():
-    sample = gb.bootstrap_mean(np.full(20_000, 3), np.full(20_000, 20), default_rng(3))
-    assert follows(sample, *gb.bootstrap_distribution(3, 20))
-
-
-def test_thompson_mean_draws_from_the_beta_posterior():
-    """Beta's distribution function makes its own draws uniform: twenty cells of 1,000 draws."""
-    sample = gb.thompson_mean(np.full(20_000, 3), np.full(20_000, 20), default_rng(3), 2)
-    cells = np.ceil(20 * gb.beta_cdf(2 + 3, 2 + 17, sample))
-    assert follows(cells, np.arange(1, 21))
-
-
-@pytest.mark.parametrize("draw", [gb.guided_mean, gb.thompson_mean])
-def test_the_draws_have_the_papers_alpha_of_one_by_default(draw):
-    s, n = np.array([3, 0, 9]), np.array([20, 7, 9])
-    default = draw(s, n, default_rng(5))
-    assert (default == draw(s, n, default_rng(5), 1.0)).all()
-    assert (default != draw(s, n, default_rng(5), 2.0)).any()
-
-
 # ---------------------------------------------------------------- the multi-armed case: the agent
 
 def plain_mean(s, n, rng):
@@ -920,6 +875,51 @@ def test_arms_agent_counts_pulls_and_clicks_of_repeated_arms():
     agent.learn_from(np.array([[2], [2], [0]]), np.array([1, 1, 0]))
     assert agent.n.tolist() == [1, 0, 2]
     assert agent.s.tolist() == [0, 0, 2]
+
+
+# ---------------------------------------------------------------- the multi-armed case: draws
+
+def test_thompson_mean_draws_from_the_beta_posterior():
+    """Beta's distribution function makes its own draws uniform: twenty cells of 1,000 draws."""
+    sample = gb.thompson_mean(np.full(20_000, 3), np.full(20_000, 20), default_rng(3), 2)
+    cells = np.ceil(20 * gb.beta_cdf(2 + 3, 2 + 17, sample))
+    assert follows(cells, np.arange(1, 21))
+
+
+def test_bootstrap_mean_draws_from_eq_3():
+    sample = gb.bootstrap_mean(np.full(20_000, 3), np.full(20_000, 20), default_rng(3))
+    assert follows(sample, *gb.bootstrap_distribution(3, 20))
+
+
+CASES = [(0, 6, 1.0), (3, 8, 2.0), (1, 50, 1.0), (5, 5, 0.3), (2, 3, 7.0)]
+
+
+@pytest.mark.parametrize("s, n, alpha", CASES)
+def test_guided_mean_draws_from_the_enumerated_distribution(s, n, alpha):
+    sample = gb.guided_mean(np.full(20_000, s), np.full(20_000, n), default_rng(2), alpha)
+    assert follows(sample, *gb.guided_distribution(s, n, alpha))
+
+
+@pytest.mark.parametrize("s, n, alpha", CASES)
+def test_the_loops_own_sampling_follows_the_enumerated_distribution(s, n, alpha):
+    """The means of resampled and guided batches, by the functions that the loops use."""
+    history, density, x = gb.History(1, 1), gb.AdCount(1), np.array([0])
+    for i in range(n):
+        history.append(x, int(i < s))
+        density.update(x)
+    rng = default_rng(1)
+    X, r = history.resample((20_000, n), rng)
+    w, y = gb.fake_samples(r, gb.guidance(density(X), alpha), rng)
+    sample = y.sum(axis=1) / w.sum(axis=1)
+    assert follows(sample, *gb.guided_distribution(s, n, alpha))
+
+
+@pytest.mark.parametrize("draw", [gb.guided_mean, gb.thompson_mean])
+def test_the_draws_have_the_papers_alpha_of_one_by_default(draw):
+    s, n = np.array([3, 0, 9]), np.array([20, 7, 9])
+    default = draw(s, n, default_rng(5))
+    assert (default == draw(s, n, default_rng(5), 1.0)).all()
+    assert (default != draw(s, n, default_rng(5), 2.0)).any()
 
 
 # ---------------------------------------------------------------- the paper is visible
