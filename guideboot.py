@@ -338,6 +338,8 @@ def binomial(n, p):
 
 def bootstrap_distribution(s, n):
     """Eq. 3: the vanilla bootstrap's mean is Bi(n, s/n) / n. Returns values and probabilities."""
+    n = whole("n", n)
+    check("s", s, 0 <= s <= n and s % 1 == 0, f"a whole number, 0 to n, {n}")
     return np.arange(n + 1) / n, binomial(n, s / n)
 
 
@@ -347,8 +349,7 @@ def guided_distribution(s, n, alpha):
     S ~ Bi(n, s/n), F1, F0 ~ Bi(n, g), g = min(alpha / n, 1). Enumerated, no sampling: the values
     in increasing order, and their probabilities.
     """
-    check("s", s, 0 <= s <= whole("n", n), f"0 to n, {n}")
-    clicks = binomial(n, s / n)                                     # of S
+    clicks = bootstrap_distribution(s, n)[1]                        # of S
     fakes = binomial(n, guidance(n, positive("alpha", alpha)))      # of F1, and of F0
     P = np.zeros((2 * n + 1, 2 * n + 1))                            # P[S + F1, F1 + F0]
     for F1 in range(n + 1):

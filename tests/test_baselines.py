@@ -177,6 +177,24 @@ def test_giro_adds_pseudo_pairs_to_the_history():
         assert history.size == size and history.r[:size].tolist() == [0, 0, 1][:size]
 
 
+def test_giro_arms_adds_whole_pairs():
+    """1000 pulls without a click, alpha = 0.5: Bi(1000, 1/2) pairs, of a click and a pull each."""
+    agent = baselines.GiroArms(1, np.random.default_rng(0), alpha=0.5)
+    agent.learn_from(np.zeros((1000, 1), int), np.zeros(1000, int))
+    pairs = agent.s[0]
+    assert agent.n[0] == 1000 + 2 * pairs
+    assert abs(pairs - 500) < 5 * math.sqrt(250)
+
+
+def test_probabilities_outside_0_to_1_are_refused():
+    with pytest.raises(ValueError, match="^epsilon must be 0 to 1, got 1.5$"):
+        baselines.EpsilonGreedy(bag(), None, 1.5)
+    with pytest.raises(ValueError, match="^alpha of Giro must be 0 to 1, got -1$"):
+        baselines.Giro(bag(), None, -1)
+    with pytest.raises(ValueError, match="^alpha of Giro must be 0 to 1, got 2$"):
+        baselines.GiroArms(3, None, 2)
+
+
 def test_random_policy_is_uniform():
     agent = baselines.RandomPolicy(np.random.default_rng(0))
     counts = np.bincount([agent.choose(np.zeros((5, 3)), t) for t in range(10_000)], minlength=5)
