@@ -1,4 +1,4 @@
-"""The tasks: Bernoulli arms, the synthetic task of Section 5.1, stand-ins for the ads (5.2).
+"""The tasks: Bernoulli arms, the synthetic task of Section 5.1, tables, stand-ins for the ads.
 
 An environment is any object with two numbers and two methods:
 
@@ -45,11 +45,14 @@ and GuideBoot on it, with its regret:
 Randomness comes from named streams of one seed, so every method that runs with a seed faces the
 same weights, the same contexts and the same reward uniforms, whatever it does itself: differences
 between methods are paired. """
+import csv
+from functools import lru_cache
+from pathlib import Path
 from statistics import NormalDist
 
 import numpy as np
 
-from nn import check, sigmoid
+from nn import check, probability, sigmoid, whole
 
 STREAMS = ("weights", "contexts", "rewards", "agent", "models", "dropout")
 
@@ -208,6 +211,103 @@ class Synthetic:
 
     def pull(self, a):
         return int(self._u[self.i] < self._y[self.i, a])
+
+
+# ---------------------------------------------------------------- any table with a label
+
+MISSING = ("", "?", "NA", "nan")       # what stands for a value that is not known
+
+
+class Labelled:
+    """A table with a label as a bandit: a candidate for each class, reward 1 for the right one.
+
+    Candidate a of a row with the values v_1, ..., v_J has the id a and, for every column, the id of
+    the pair (a, v_j): crossed ids, with which a linear model has a weight for each value and class.
+    With crossed=False the ids are a, v_1, ..., v_J; then the context is the same for all candidates
+    and cancels in the argmax of a logistic model, which learns next to nothing. With `noise` a
+    reward is flipped with that probability. The seed draws the order of the rows; there are as many
+    steps as rows.
+    """
+
+    def __init__(self, seed, table, label, crossed=True, noise=0.0, bins=8):
+        probability("noise", noise)
+        values, sizes, labels, classes = read_table(table, label, whole("bins", bins))
+        order = stream(seed, "contexts").permutation(len(values))
+        self.values, self._labels = values[order], labels[order]
+        self._flipped = stream(seed, "rewards").random(len(order)) < noise
+        self._noise, self.classes, self.steps = noise, classes, len(values)
+        m = len(classes)
+        a = np.arange(m)[:, None]                        # (m, 1)
+        starts = np.cumsum([0, *sizes[:-1]])             # where a column's values begin, (J,)
+        pairs = m * starts + a * sizes if crossed else np.broadcast_to(starts, (m, len(sizes)))
+        self.first = np.hstack([a, m + pairs])           # the ids of values 0, (m, 1 + J)
+        self.fields = 1 + len(sizes)
+        self.features = m + int(sum(sizes)) * (m if crossed else 1)
+        self.i = -1
+
+    def observe(self):
+        self.i += 1
+        check("steps", self.i + 1, self.i < self.steps, f"at most {self.steps}, the table's rows")
+        X = self.first.copy()
+        X[:, 1:] += self.values[self.i]
+        return X                                         # (m, 1 + J)
+
+    def _expected(self):
+        y = np.full(len(self.classes), self._noise)
+        y[self._labels[self.i]] = 1.0 - self._noise
+        return y
+
+    def pull(self, a):
+        return int((a == self._labels[self.i]) != self._flipped[self.i])
+
+
+def read_table(path, label, bins=8):
+    """A CSV file with a header as numbers: values (n, J), sizes (J,), labels (n,), class names.
+
+    A column of numbers with more than `bins` different ones is cut into so many quantiles; any
+    other has a number for each of its words, and one for missing values. Rows without a label are
+    left out.
+    """
+    heads, *rows = table_cells(Path(path), Path(path).stat().st_mtime_ns)
+    check("label", label, label in heads, f"one of the columns {', '.join(heads)}")
+    rows = [row for row in rows if row[heads.index(label)] not in MISSING]
+    columns = dict(zip(heads, zip(*rows)))
+    classes, labels = np.unique(columns.pop(label, []), return_inverse=True)
+    check("label", label, len(classes) > 1, f"a column of {path} with two classes or more")
+    coded = [coded_column(cells, bins) for cells in columns.values()]
+    values = np.column_stack([codes for codes, _ in coded])
+    return values, np.array([size for _, size in coded]), labels, list(map(str, classes))
+
+
+@lru_cache(maxsize=4)
+def table_cells(path, changed):
+    """The cells of a CSV file, without blanks around them; `changed` is when it was edited."""
+    with open(path, encoding="utf-8", newline="") as file:
+        rows = [[cell.strip() for cell in row] for row in csv.reader(file) if row]
+    check("table", str(path), len(rows) > 1, "a CSV file with a header and rows")
+    for number, row in enumerate(rows, 1):
+        if len(row) != len(rows[0]):
+            last = rows[0][min(len(row), len(rows[0])) - 1]
+            raise ValueError(f"{path}, row {number}: must have {len(rows[0])} cells like the header, "
+                             f"got {len(row)} (after column {last})")
+    return rows
+
+
+def coded_column(cells, bins):
+    """The numbers (n,) of a column's cells, from 0, and how many different ones there may be."""
+    known = [cell for cell in cells if cell not in MISSING]
+    try:
+        numbers = np.array([float(cell) for cell in known])
+    except ValueError:
+        numbers = np.array([])
+    if len(np.unique(numbers)) > bins:
+        edges = np.unique(np.quantile(numbers, np.arange(1, bins) / bins))
+        code = {cell: 1 + int(np.searchsorted(edges, float(cell), "right")) for cell in set(known)}
+        size = 2 + len(edges)
+    else:
+        code = {cell: 1 + i for i, cell in enumerate(sorted(set(known)))}
+        size = 1 + len(code)
+    return np.array([code.get(cell, 0) for cell in cells]), size
 
 
 # ---------------------------------------------------------------- stand-ins for the ads: 5.2
