@@ -47,9 +47,17 @@ class Fixed:
         self.pull = lambda a: r
 
 
-class Frame(list):
-    """Like a table of pandas, and nearly a Request: a length and items, but no rows of ids."""
-    items = np.array([0, 1])
+class Frame:
+    """Like a table of pandas, and nearly a Request: a length, items, values that NumPy reads."""
+
+    def __init__(self, values):
+        self.values = self.items = np.array(values)
+
+    def __len__(self):
+        return len(self.values)
+
+    def __array__(self, dtype=None, copy=None):
+        return self.values
 
 
 @pytest.mark.parametrize("X, message", [
@@ -58,7 +66,7 @@ class Frame(list):
     ([[0, 25]], r"whole numbers of shape \(m, 3\), got int64 of shape \(1, 2\)"),
     ([0, 25, 30], r"whole numbers of shape \(m, 3\), got int64 of shape \(3,\)"),
     ([[[0], [25], [30]]], r"whole numbers of shape \(m, 3\), got int64 of shape \(1, 3, 1\)"),
-    (Frame(["action", "x1"]), r"whole numbers of shape \(m, 3\), got <U6 of shape \(2,\)"),
+    (Frame([[0, 25, 0.5]]), r"whole numbers of shape \(m, 3\), got float64 of shape \(1, 3\)"),
     ({"action": [0, 1]}, r"whole numbers of shape \(m, 3\), got object of shape \(\)"),
     ([[0, 25, 30], [0, 25, -1]], r"ids must be 0 to 34 \(env.features - 1\), got -1"),
     (np.array([[-3, 25, 30]], np.int8), "ids must be 0 to 34 .*, got -3"),
@@ -70,11 +78,14 @@ def test_wrong_candidates_are_refused_in_a_line_that_says_what_is_allowed(X, mes
     assert "\n" not in str(error.value)
 
 
-def test_ids_of_any_whole_type_become_indices():
-    for dtype in (np.uint8, np.int16, np.uint64, np.intp):
-        X = envs.checked(Fixed(np.array([[0, 25, 34]], dtype))).observe()
-        assert X.dtype == np.intp
-        assert X.tolist() == [[0, 25, 34]]
+@pytest.mark.parametrize("X", [
+    [[0, 25, 34]], Frame([[0, 25, 34]]), np.array([[0, 25, 34]], np.uint8),
+    np.array([[0, 25, 34]], np.uint64)])
+def test_whatever_reads_as_rows_of_ids_becomes_an_array_of_indices(X):
+    X = envs.checked(Fixed(X)).observe()
+    assert type(X) is np.ndarray
+    assert X.dtype == np.intp
+    assert X.tolist() == [[0, 25, 34]]
 
 
 def test_a_choice_outside_the_candidates_is_refused():
@@ -223,8 +234,11 @@ def test_weights_contexts_and_rewards_come_from_their_own_streams():
         assert env.pull(4) == (u < env._expected()[4])
 
 
-@pytest.mark.parametrize("task", [envs.Synthetic, envs.BernoulliArms,
-                                  lambda seed: envs.Ads(seed, "A", 0.02)])
+def small_ads(seed):
+    return envs.Ads(seed, "A", scale=0.02)
+
+
+@pytest.mark.parametrize("task", [envs.BernoulliArms, envs.Synthetic, small_ads])
 def test_every_method_faces_the_same_requests_and_reward_uniforms(task):
     """One seed, two agents, 1500 steps, which cross blocks: one agent shows the first candidate,
     one the last, and one uniform decides both."""
@@ -237,6 +251,18 @@ def test_every_method_faces_the_same_requests_and_reward_uniforms(task):
         assert r == q or (r > q) == (y > z)
     other.observe()
     assert other._expected()[0] != y
+
+
+@pytest.mark.parametrize("task", [envs.BernoulliArms, envs.Synthetic, small_ads])
+def test_what_an_agent_gets_is_ids_and_nothing_public_holds_expected_rewards(task):
+    env = task(0)
+    X = env.observe()
+    for part in vars(X).values() if task is small_ads else [X]:
+        assert part.dtype.kind == "i"
+    hidden = set(env._expected())
+    for name, value in vars(env).items():
+        if not name.startswith("_"):
+            assert not (isinstance(value, np.ndarray) and hidden & set(value.ravel())), name
 
 
 # ---------------------------------------------------------------- stand-ins for the ads: 5.2
@@ -252,16 +278,13 @@ def jump(env, day):
     env.served, env.i = int(env.steps * day / envs.DAYS), env.block - 1
 
 
-def test_a_request_reads_like_its_array_of_rows_and_holds_ids_only():
+def test_a_request_reads_like_its_array_of_rows():
     table = np.array([[4, 7], [5, 8], [6, 7], [4, 8], [6, 8]])
     request = envs.Request(np.array([2]), np.array([4, 0]), table)
     assert len(request) == 2
     assert np.asarray(request).tolist() == [[2, 6, 8], [2, 4, 7]]
     assert request[1].tolist() == [2, 4, 7]
     assert request[..., 1].tolist() == [6, 4]
-    served = vars(envs.Ads(0, "A", 0.02).observe())
-    assert set(served) == {"context", "items", "table"}
-    assert all(ids.dtype.kind == "i" for ids in served.values())
 
 
 @pytest.mark.parametrize("name, value", [
@@ -290,9 +313,10 @@ def test_at_scale_one_the_statistics_are_table_2s(task, steps, n, low, high, con
     assert (min(sizes), max(sizes)) == (low, high)
     assert 0.3 * context < len(seen) <= context
     X = np.asarray(request)
-    starts = np.cumsum([0, *env.context_sizes, *env.ad_sizes])
+    assert X.shape == (len(request), env.fields)
+    starts = np.cumsum([0, *env.context_sizes, *env.ad_sizes])            # a range for each field
     assert starts[-1] == env.features
-    assert ((starts[:-1] <= X) & (X < starts[1:])).all()                  # a range for each field
+    assert ((starts[:-1] <= X) & (X < starts[1:])).all()
     assert (X[:, envs.AD_ID] == context + request.items).all()
 
 
@@ -402,8 +426,7 @@ def test_no_answer_is_that_of_another_candidate_or_another_request(questions, da
 
 
 def test_what_an_oracle_is_scored_with_is_what_it_was_promised():
-    books = envs.Scored(envs.Ads(0, "A", 0.02), 600)
-    independent, promised = envs.Ads(0, "A", 0.02), []
+    books, independent, promised = envs.Scored(small_ads(0), 600), small_ads(0), []
     for _ in range(600):
         books.observe()
         independent.observe()
@@ -445,7 +468,7 @@ def test_time_stands_still_in_a_block_and_passes_from_the_first_day_to_the_fifth
 
 
 def test_a_world_is_fixed_and_a_seed_draws_its_requests():
-    one, same, other = envs.Ads(0, "A", 0.02), envs.Ads(1, "A", 0.02), envs.Ads(0, "A", 0.02, 1)
+    one, same, other = small_ads(0), small_ads(1), envs.Ads(0, "A", scale=0.02, world=1)
     assert (one.table == same.table).all()
     assert one._base == same._base
     assert not (one.table == other.table).all()
