@@ -275,12 +275,21 @@ def test_posterior_keeps_more_distinct_inputs_than_its_first_storage_holds():
 def test_newtons_method_halves_a_step_that_is_too_long():
     """99 clicks in 100 trials of one input with 40 ids, from weights of 1: the logit is 41, the
     slope 100 - 99 and the curvature the prior's, 0.01. A full step of -101 for each weight ends
-    where the slope is -99; one of about -1/2 is right. The mode is that of a start from zero."""
-    near, far = (baselines.LogisticPosterior(40, 40, None, precision=0.01) for _ in range(2))
+    where the slope is -99; one of about -1/2 is right. No weight is ever tried beyond the full
+    step, and the mode is that of a start from zero."""
+    tried = []
+
+    class Watched(baselines.LogisticPosterior):
+        def derivatives(self):
+            tried.extend(self.mode)
+            return super().derivatives()
+
+    near, far = (Watched(40, 40, None, precision=0.01) for _ in range(2))
     far.mode = np.ones(41)
     for posterior in (near, far):
         posterior.learn_from(np.tile(np.arange(40), (100, 1)), np.arange(100) < 99)
     np.testing.assert_allclose(far.mode, near.mode, atol=math.sqrt(41) * 2e-6 / 0.01)
+    assert -101 < min(tried) < -99
 
 
 def test_newtons_method_says_when_it_does_not_arrive():
