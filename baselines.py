@@ -17,7 +17,7 @@ import math
 import numpy as np
 
 from guideboot import Agent, Arms, argmax, bootstrap_mean, largest
-from nn import check, positive, probability, sigmoid, sum_last
+from nn import check, finite, positive, probability, sigmoid, sum_last, whole
 
 Bootstrap = Agent
 
@@ -44,7 +44,8 @@ class EpsilonGreedy(Agent):
 
     def __init__(self, bag, rng, epsilon=0.1, decay=None):
         super().__init__(bag, rng)
-        self.epsilon, self.decay = probability("epsilon", epsilon), decay
+        self.epsilon = probability("epsilon", epsilon)
+        self.decay = None if decay is None else whole("decay", decay)
 
     def choose(self, X, t):
         left = 1.0 if self.decay is None else max(0.0, 1.0 - (t - 1) / self.decay)
@@ -88,7 +89,7 @@ class DeepUCB1(Agent):
 
     def __init__(self, bag, rng, density, strength=0.1):
         super().__init__(bag, rng)
-        self.density, self.strength = density, strength
+        self.density, self.strength = density, finite("strength", strength)
 
     def update_density(self, X):
         self.density.update(X)
@@ -163,7 +164,8 @@ class LogisticPosterior:
 
     def active(self, X):
         """The ids at which phi(x) is 1: those of x and the bias, (m, J) -> (m, J + 1)."""
-        check("ids", X.max(), X.max() < self.bias, f"below {self.bias}, the bias")
+        largest_id = int(X.max())
+        check("ids", largest_id, largest_id < self.bias, f"below {self.bias}, which is the bias")
         return np.column_stack([X, np.full(len(X), self.bias)])
 
     def learn_from(self, X, r, n=1):
@@ -237,7 +239,7 @@ class GLMUCB(LogisticPosterior):
 
     def __init__(self, fields, features, rng, precision=1.0, strength=1.0):
         super().__init__(fields, features, rng, precision)
-        self.strength = strength
+        self.strength = finite("strength", strength)
         self.inverse = np.eye(features + 1) / precision
 
     def learn_from(self, X, r, n=1):

@@ -79,15 +79,14 @@ class Checked:
     def observe(self):
         """The candidates of the next request: rows of J ids within range, at least one."""
         X = self.env.observe()
-        self.m = len(X)
-        if self.m == 0:
-            raise ValueError("candidates must be at least one row of ids, got an empty set")
         if isinstance(X, Request):                       # valid by construction
+            self.m = len(X)
             return X
         X = np.asarray(X)
-        if X.dtype.kind not in "iu" or X.shape[1:] != (self.fields,):
-            raise ValueError(f"candidates must be whole numbers of shape (m, {self.fields}), "
-                             f"got {X.dtype} of shape {X.shape}")
+        if X.dtype.kind not in "iu" or X.shape[1:] != (self.fields,) or len(X) == 0:
+            raise ValueError(f"candidates must be whole numbers of shape (m, {self.fields}), m at "
+                             f"least 1, got {X.dtype} of shape {X.shape}")
+        self.m = len(X)
         if not ids_within(X, self.features):
             bad = X[(X < 0) | (X >= self.features)][0]
             raise ValueError(f"ids must be 0 to {self.features - 1} (env.features - 1), got {bad}")
@@ -95,8 +94,8 @@ class Checked:
 
     def pull(self, a):
         """The reward of candidate a, 0 or 1."""
-        if not 0 <= a < self.m:
-            raise ValueError(f"the chosen index must be 0 to {self.m - 1}, got {a!r}")
+        if not isinstance(a, (int, np.integer)) or not 0 <= a < self.m:
+            raise ValueError(f"the chosen index must be whole, 0 to {self.m - 1}, got {a!r}")
         r = self.env.pull(a)
         if type(r) is int and 0 <= r <= 1:               # the usual case
             return r
@@ -106,6 +105,9 @@ class Checked:
 def ids_within(X, features):
     """Are all ids 0 to features - 1? One look for both ends: as unsigned, a negative id is huge."""
     return np.maximum.reduce(X.astype(np.uint64), None) < features
+
+
+SCORES = ("regret", "expected", "reward")
 
 
 class Scored:
@@ -120,6 +122,7 @@ class Scored:
         self.env, self.fields, self.features = env, env.fields, env.features
         self.observe = env.observe
         self.score = getattr(env, "score", "regret" if hasattr(env, "_expected") else "reward")
+        check("score", self.score, self.score in SCORES, " or ".join(SCORES))
         self.t = 0
         self.rewards = np.zeros(steps, np.int8)
         self.regret = np.zeros(steps if self.score == "regret" else 0)
@@ -288,8 +291,8 @@ def table_cells(path, changed):
     for number, row in enumerate(rows, 1):
         if len(row) != len(rows[0]):
             last = rows[0][min(len(row), len(rows[0])) - 1]
-            raise ValueError(f"{path}, row {number}: must have {len(rows[0])} cells like the header, "
-                             f"got {len(row)} (after column {last})")
+            raise ValueError(f"{path}, row {number}: must have {len(rows[0])} cells, like the "
+                             f"header, got {len(row)} (to column {last})")
     return rows
 
 
@@ -450,8 +453,8 @@ class Ads:
     def _appeal_at(self, day):
         """What every ad has of its own, whoever sees it, at this time, (n,)."""
         now, later = self._feature_appeal
-        turned = np.cos(self._angle(day)) * now + np.sin(self._angle(day)) * later
-        return np.sqrt(0.3) * self._own_appeal + np.sqrt(0.3) * turned
+        features = np.cos(self._angle(day)) * now + np.sin(self._angle(day)) * later
+        return np.sqrt(0.3) * self._own_appeal + np.sqrt(0.3) * features
 
     def _draw_contexts(self, rng, day, n):
         """n contexts at this time: ids (n, 13), effects (n,), hidden sides (n, 2 d, 2).

@@ -39,6 +39,10 @@ def positive(name, value):
     return check(name, value, 0 < value < math.inf, "a finite number above 0")
 
 
+def finite(name, value):
+    return check(name, value, 0 <= value < math.inf, "a finite number, 0 or more")
+
+
 def probability(name, value):
     return check(name, value, 0 <= value <= 1, "0 to 1")
 
