@@ -13,6 +13,8 @@ others have `choose` and `learn_from` and run in `online`:
     RandomPolicy          uniform                                      nothing: the yardstick
 """
 import math
+import time
+import warnings
 
 import numpy as np
 
@@ -153,6 +155,7 @@ class LogisticPosterior:
 
     def __init__(self, fields, features, rng, precision=1.0):
         d = features + 1
+        warn_of_cost(type(self).__name__, d)
         self.rng, self.precision, self.bias = rng, positive("precision", precision), features
         self.mode = np.zeros(d)
         self.H = precision * np.eye(d)
@@ -215,6 +218,19 @@ class LogisticPosterior:
         self.H.flat[::d + 1] += self.precision                   # on the diagonal
         slope = np.bincount(ids.ravel(), (n * p - s).repeat(ids.shape[1]), d)
         return slope + self.precision * self.mode
+
+
+def warn_of_cost(name, d):
+    """Say what a step costs if that is much: the time to solve d equations, which grows as d^3."""
+    if d <= 500:
+        return
+    times = []
+    for _ in range(4):                                           # the first may load the library
+        started = time.perf_counter()
+        np.linalg.solve(np.eye(400), np.ones(400))
+        times.append(time.perf_counter() - started)
+    seconds = min(times) * (d / 400) ** 3
+    warnings.warn(f"{name} solves {d:,} equations at every step, about {seconds:.1g} s or more")
 
 
 class TSBLR(LogisticPosterior):

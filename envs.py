@@ -44,7 +44,8 @@ and GuideBoot on it, with its regret:
 
 Randomness comes from named streams of one seed, so every method that runs with a seed faces the
 same weights, the same contexts and the same reward uniforms, whatever it does itself: differences
-between methods are paired. """
+between methods are paired.
+"""
 import csv
 from functools import lru_cache
 from pathlib import Path
@@ -187,7 +188,8 @@ class Synthetic:
         y_a = sigmoid(w0[a] + w1[x1] + w2[x2] - 1),   all weights ~ U(-0.25, 0.25)
 
     x1, x2 ~ U{1, 5} afresh for every action and step. One id space: actions 0-24, values of x1
-    25-29, values of x2 30-34. Steps are made in blocks, for speed. """
+    25-29, values of x2 30-34. Steps are made in blocks, for speed.
+    """
     fields, features, m, block = 3, 35, 25, 1024
 
     def __init__(self, seed):
@@ -364,7 +366,8 @@ class Ads:
     `lift` divided by the expected maximum of m standard normals (Blom's formula), so that the best
     candidate is about `lift` logits above the average one. `lift` was chosen by epsilon-greedy's
     row in Table 3 alone, so that it lands near it. (task, world, scale) fix the world; `seed` draws
-    requests, rewards and agents. """
+    requests, rewards and agents.
+    """
     fields, score = CONTEXT_FIELDS + AD_FIELDS, "expected"
     block, segments, d = 512, 16, 4
 
@@ -507,7 +510,8 @@ class Ads:
 
         As in a retrieval index, each segment of contexts has its list of live ads in random order,
         and the candidates of a request are a run of consecutive entries from a random place:
-        distinct, and as cheap as a slice. """
+        distinct, and as cheap as a slice.
+        """
         self.i, n = 0, self.block
         self.day = DAYS * min(self.served + n / 2, self.steps) / self.steps
         self.served += n

@@ -168,13 +168,19 @@ class GuideBoot(Agent):
     def __init__(self, bag, rng, density, alpha=1.0):
         super().__init__(bag, rng)
         self.density, self.alpha = density, positive("alpha", alpha)
+        self.weights = np.array([np.nan])                           # of the last batch or buffer
 
     def update_density(self, X):
         self.density.update(X)                                      # Alg1:10 Alg3:12
 
     def samples(self, X, r):
         g = guidance(self.density(X), self.alpha)                   # Alg1:14-18 Alg3:16-20  (K, B)
-        return fake_samples(r, g, self.rng)
+        self.weights, clicks = fake_samples(r, g, self.rng)
+        return self.weights, clicks
+
+    def fakes(self):
+        """Fakes per real sample in what was learned from last: what alpha comes to by now."""
+        return float(self.weights.mean() - 1.0)
 
 
 # ---------------------------------------------------------------- Algorithm 1: experience replay

@@ -15,7 +15,7 @@ invented, with the statistics of Table 2 times the scale. Compare the order of t
 numbers. The reward of a run is the expected CTR of the ads it showed, averaged over its steps (the
 clicks would only add noise). Higher is better. The same command again only adds what is missing.
 """
-from lab.command import Command, call  # first: it sets one BLAS thread, before NumPy is there
+from lab.command import Command, call  # first: lab sets one BLAS thread, before NumPy is there
 from lab.paper import ads_tables
 
 from functools import partial
@@ -25,6 +25,7 @@ from envs import AD_ID, Ads, stream
 from guideboot import AdCount, GuideBoot, online, replay
 from nn import ServedAds
 
+# Values without tuning. Unless --untuned is given, the tuned ones of results/tuned.json go before.
 RUNS = 2                 # ours   (paper: 10; the default is a quick look)
 SCALE = 0.02             # ours   (paper: 1) shrinks steps, ads, features and candidates together
 MODELS = 5               # paper  K
@@ -129,6 +130,7 @@ def guideboot(env, steps, seed, setting="replay", alpha=ALPHA, density=ad_count,
     bag = networks(env, seed, models, learning_rate)
     agent = GuideBoot(bag, stream(seed, "agent"), density(env.features), alpha)
     run(agent, env, steps, setting, buffer, minibatches)
+    return {"fakes": agent.fakes()}
 
 
 def random(env, steps, seed):

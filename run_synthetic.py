@@ -12,14 +12,16 @@ It prints a table sorted by regret (lower is better) and writes synthetic.csv an
 that any browser opens, into the folder --out. Regret is pseudo-regret: the expected reward of the
 best candidate minus that of the one shown, summed over the steps. Run number i of every method
 faces the same environment, contexts and reward uniforms, so differences between methods are paired.
-The same command again only adds what is missing. """
-from lab.command import Command, call  # first: it sets one BLAS thread, before NumPy is there
+The same command again only adds what is missing.
+"""
+from lab.command import Command, call  # first: lab sets one BLAS thread, before NumPy is there
 
 import baselines
 from envs import Synthetic, stream
 from guideboot import FastHarmonic, GuideBoot, online, replay
 from nn import LogisticBag
 
+# Values without tuning. Unless --untuned is given, the tuned ones of results/tuned.json go before.
 RUNS = 10                # ours   (paper: 50; the default is a quick look)
 STEPS = 10_000           # ours   (the paper does not say)
 ALPHA = 1.0              # paper  strength of GuideBoot's guidance
@@ -48,6 +50,7 @@ def guideboot(env, steps, seed, alpha=ALPHA, density=FastHarmonic, models=MODELS
     bag = bag_of(env, seed, models, learning_rate)
     agent = GuideBoot(bag, stream(seed, "agent"), density(env.features), alpha)
     replay(agent, env, steps, batch)
+    return {"fakes": agent.fakes()}
 
 
 def online_guideboot(env, steps, seed, alpha=ALPHA, density=FastHarmonic, models=MODELS,
@@ -55,6 +58,7 @@ def online_guideboot(env, steps, seed, alpha=ALPHA, density=FastHarmonic, models
     bag = bag_of(env, seed, models, learning_rate)
     agent = GuideBoot(bag, stream(seed, "agent"), density(env.features), alpha)
     online(agent, env, steps, buffer, minibatches)
+    return {"fakes": agent.fakes()}
 
 
 def glm_ucb(env, steps, seed, precision=PRECISION, ucb_strength=UCB_STRENGTH):

@@ -51,10 +51,10 @@ class Command(argparse.ArgumentParser):
         found = tuned_values().get(self.experiment, {})
         values = [f"{row} {options['options'][name]:g}" for row, options in found.items()
                   if name in options["options"]]
-        how = f"tuned: {', '.join(values)}" if values else "not tuned"
+        how = f"default: as tuned, {', '.join(values)}; untuned {default}" if values else \
+            f"default {default}, not tuned"
         self.add_argument("--" + name.replace("_", "-"), type=number(type(default)),
-                          metavar="N" if type(default) is int else "X",
-                          help=f"{text} (default {default}, {how})")
+                          metavar="N" if type(default) is int else "X", help=f"{text} ({how})")
 
     def error(self, message):
         self.exit(2, f"{self.prog}: {message}\n")
@@ -64,11 +64,16 @@ class Command(argparse.ArgumentParser):
         methods = self.methods if args.methods is None else self.some(args.methods)
         if self.experiment is not None and not args.untuned:
             methods = tuned(methods, self.experiment)
+        given = {name: getattr(args, name) for name in self.keywords
+                 if getattr(args, name) is not None}
+        for name in given:
+            if not any(name in parameters(method) for method in methods.values()):
+                option = name.replace("_", "-")
+                self.error(f"argument --{option}: none of the chosen methods has it")
         wanted = {}
         for row, method in methods.items():
-            given = {name: getattr(args, name) for name in self.keywords
-                     if getattr(args, name) is not None and name in parameters(method)}
-            wanted[row] = functools.partial(method, **given)
+            own = {name: value for name, value in given.items() if name in parameters(method)}
+            wanted[row] = functools.partial(method, **own)
         return wanted
 
     def some(self, text):

@@ -56,7 +56,9 @@ def complete(thing, handed=()):
     parameters = list(inspect.signature(thing).parameters.values())[len(handed):]
     for parameter in parameters:
         if parameter.default is not parameter.empty:
-            options.setdefault(parameter.name, parameter.default)
+            value = options.setdefault(parameter.name, parameter.default)
+            if type(parameter.default) is float and type(value) is int:
+                options[parameter.name] = float(value)           # alpha=3 is alpha=3.0
     names = [parameter.name for parameter in parameters]
     for name in options:
         if name not in names and not any(p.kind is p.VAR_KEYWORD for p in parameters):

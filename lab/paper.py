@@ -32,7 +32,7 @@ def world_of(results):
     """Which ads the runs were on: "A" or "B", and a title."""
     options = dict(re.findall(r"(\w+)=([^,)]+)", results.one["task"]))
     task = options["task"][1]
-    title = f"Ads {task} (a stand-in), scale {options['scale']}"
+    title = f"Ads {task} (a stand-in), scale {options['scale']}, {results.steps:,} steps"
     for name, usual in (("drift", "1.0"), ("world", "0")):
         if options[name] != usual:
             title += f", {name} {options[name]}"

@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 import time
+import warnings
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from contextlib import contextmanager
 
@@ -25,6 +26,7 @@ def start_worker(fractions):
     global _fractions
     _fractions = fractions
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    warnings.simplefilter("ignore")                  # the rehearsal has shown them
     threading.Thread(target=end_with_parent, daemon=True).start()
 
 
@@ -56,7 +58,7 @@ class Runner:
     def __init__(self, jobs, store):
         self.jobs, self.store = jobs, store
         self.pressed = self.full = self.failed = False
-        self.typed = bool(jobs) and not jobs[0].modules          # functions that no file holds
+        self.typed = any(job.typed for job in jobs)
         self.fractions = multiprocessing.get_context("spawn").RawArray("d", len(jobs))
         self.under_way = {}                          # {job: future}
         self.progress = Progress(len(jobs))
@@ -106,7 +108,7 @@ class Runner:
         """One job after the other in this process, for functions that no file holds."""
         try:
             for i, job in enumerate(self.jobs):
-                self.ended(i, *work(i, *job[1:7]))
+                self.ended(i, *work(i, *job.arguments))
         except KeyboardInterrupt:
             self.pressed = True
 
@@ -159,7 +161,7 @@ class Runner:
                 i = todo.pop()
                 try:
                     with sigint_blocked():
-                        future = executor.submit(work, i, *self.jobs[i][1:7])
+                        future = executor.submit(work, i, *self.jobs[i].arguments)
                 except BrokenExecutor:
                     lost.append(i)
                     continue

@@ -61,7 +61,7 @@ def compare(methods, task, steps=None, runs=None, seed=0, out="out", name=None, 
         store = Store(writable(out))
         missing = {job.key: job for job in jobs if job.key not in store.records}
         rehearse(missing.values())
-        if missing and jobs[0].modules and executor is None:
+        if missing and not jobs[0].typed and executor is None:
             require_main_guard()
     except (Refused, ValueError, OSError) as error:
         print(f"{Path(sys.argv[0]).name}: {error}", file=sys.stderr)
@@ -186,7 +186,8 @@ def rehearse(jobs):
     """Two steps of every method in this process: what is wrong shows before anything is started."""
     for job in {job.row: job for job in jobs}.values():
         try:
-            make(job.method, job.task, min(2, job.steps), job.seed, job.modules, job.files)
+            method, task, steps, *others = job.arguments
+            make(method, task, min(2, steps), *others)
         except (Exception, SystemExit) as error:
             text = line_of(error, job.method, job.task)
             raise Refused(f"{tables.label(job.row)}: {text}") from error
@@ -250,14 +251,20 @@ def shown(results):
     if results.score == "regret":
         score = "Cumulative regret after"
     better = "lower" if results.score == "regret" else "higher"
-    lines = [f"{score} {results.steps:,} steps, {better} is better: mean +- standard error;",
-             f"minus {tables.label(first)}: mean difference on the same seeds +- half-width of its",
-             f"95 % interval. Both need {tables.ENOUGH} runs or more.", "",
-             tables.score_table(results, first)]
+    lines = [f"{score} {results.steps:,} steps, {better} is better: mean over runs."]
+    table = tables.score_table(results, first)
+    if "+-" in table:
+        lines = [f"{score} {results.steps:,} steps, {better} is better: mean +- standard error."]
+    if "minus " in table:
+        lines += [f"minus {tables.label(first)}: mean difference on the same seeds +- half-width "
+                  "of its 95 % interval."]
+    else:
+        lines += [f"Errors and differences need {tables.ENOUGH} runs or more."]
+    lines += ["", table]
     tuned = {tables.label(row): results.known(row, "tuned") for row in results.records}
-    untuned = [row for row, word in tuned.items() if word == "no"]
-    if untuned and set(tuned.values()) - {"no", "-", ""}:
-        lines += ["", f"Not tuned, unlike the others: {', '.join(untuned)}."]
+    untuned = [row for row, word in tuned.items() if word in ("no", "changed")]
+    if untuned and set(tuned.values()) - {"no", "changed", "-", ""}:
+        lines += ["", f"Not with tuned values, unlike others: {', '.join(untuned)}."]
     return "\n".join(lines), drawn(results)
 
 
@@ -345,12 +352,15 @@ def function_name(method):
 
 
 def tuned_on(method, found):
-    """The experiment whose tuned values a method has, "no", or "-" if it has no options at all."""
+    """The experiment whose tuned values a method has; "no" if it has its defaults, "changed" if it
+    has others, or "-" if it has no options at all."""
     if not method.keywords:
         return "-"
-    name = function_name(method)
+    defaults = identity.complete(method.func, ("env", "steps", "seed")).keywords
     for experiment, rows in found.items():
         for values in rows.values():
-            if values["method"] == name and values["options"].items() <= method.keywords.items():
-                return experiment
-    return "no"
+            if values["method"] == function_name(method):
+                if method.keywords == {**defaults, **values["options"]}:
+                    return experiment
+    setting = {"setting": method.keywords.get("setting")}
+    return "no" if {**method.keywords, **setting} == {**defaults, **setting} else "changed"

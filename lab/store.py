@@ -26,7 +26,17 @@ class Job(NamedTuple):
     seed: int
     modules: dict         # {module: hash} of the code behind method and task
     files: dict           # {path: hash} of the files among their options
-    description: dict     # method, task, steps, seed and code, as text and numbers
+    description: dict     # call, task, steps, seed and code, as text and numbers
+
+    @property
+    def typed(self):
+        """Typed in at a prompt: no file holds the code, so it cannot be stored."""
+        return not self.modules
+
+    @property
+    def arguments(self):
+        """What make() needs."""
+        return self.method, self.task, self.steps, self.seed, self.modules, self.files
 
     @property
     def key(self):

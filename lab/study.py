@@ -365,7 +365,8 @@ def small_std(paper, final):
     """GuideBoot's runs lie nearer to their mean than other rows' do on average.
 
     A run's distance from its row's mean, times sqrt(pi/2 n/(n-1)), has the std as its mean if runs
-    are normal; unlike a std it comes per run, so that it has an interval. """
+    are normal; unlike a std it comes per run, so that it has an interval.
+    """
     distance = {}
     for row in paper:
         mean, n = np.mean(list(final[row].values())), len(final[row])
@@ -496,9 +497,11 @@ def main(argv=None):
                        ("steps", "sweep: time steps of a run (default: the task's)"),
                        ("workers", "worker processes (default: one per core)")):
         parser.add_argument(f"--{name}", type=number(int), metavar="N", help=text)
-    parser.add_argument("--out", default=str(runs.TUNED.parent), metavar="DIR",
-                        help="folder of the result files (default: results)")
+    parser.add_argument("--out", metavar="DIR", help="folder of the result files (default: out for "
+                        "tune and sweep, results for claims and report)")
     args = parser.parse_args(argv)
+    if args.out is None:
+        args.out = "out" if args.what in ("tune", "sweep") else str(runs.TUNED.parent)
     option = (args.option or "").replace("-", "_")
     if args.what in ("tune", "sweep") and args.experiment is None:
         parser.error(f"{args.what}: say of which experiment, {' or '.join(GRIDS)}")

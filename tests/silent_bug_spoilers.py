@@ -14,7 +14,8 @@ BUGS = [
       "    agent.bag.publish()                                             # Alg3:23, Section 4.2: pushed\n"
       "    agent.update_density(X[0])                                      # Alg3:12\n")],
     [("guideboot.py", """        g = guidance(self.density(X), self.alpha)                   # Alg1:14-18 Alg3:16-20  (K, B)
-        return fake_samples(r, g, self.rng)
+        self.weights, clicks = fake_samples(r, g, self.rng)
+        return self.weights, clicks
 """, """        return np.ones(r.shape), r
 
     def remember(self, history, x, r):

@@ -421,7 +421,7 @@ def test_killed_in_any_way_and_resumed_it_ends_byte_identical_and_leaves_no_proc
 def test_a_killed_worker_costs_nothing(mine, whole):
     process = start(script(mine.parent, SLOW % 2), mine.parent)
     wait_for(lambda: stored(mine.parent) >= 2)
-    found = subprocess.run(["ps", "-s", str(process.pid), "-o", "pid=,args="], capture_output=True, text=True)
+    found = subprocess.run(["ps", "-ww", "-s", str(process.pid), "-o", "pid=,args="], capture_output=True, text=True)
     worker = next(line.split()[0] for line in found.stdout.splitlines() if "spawn_main" in line)
     os.kill(int(worker), signal.SIGKILL)
     _, errors = process.communicate(timeout=60)
