@@ -520,7 +520,7 @@ def test_tuned_values_come_from_the_file_at_every_call(tmp_path, monkeypatch, ca
         compare(tuned({"Giro": run_synthetic.giro, "OBB": run_synthetic.obb}, "synthetic"),
                 envs.Synthetic, 20, 1, out=tmp_path)
         text = capsys.readouterr().out
-        assert re.search(r"^Giro .* synthetic +1$", text, re.M) and "Not tuned, unlike the others: OBB" in text
+        assert re.search(r"^Giro .* synthetic +1$", text, re.M) and "Not with tuned values, unlike others: OBB" in text
     lines = filter(str.strip, (tmp_path / "runs.jsonl").open())
     assert len({json.loads(line)["call"] for line in lines}) == 3
 
