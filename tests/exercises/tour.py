@@ -27,7 +27,7 @@ for A, B in ((bootstrap_distribution(1, 50), bootstrap_distribution(0, 50)),
     print(f"  {chance_to_win(B, A):.4f}")
 # CHANGE alpha from 1 to 5. `python run_arms.py` shows the whole distributions.
 
-# %% Section 3.2, fake samples: rewards 1, 0, 0; fakes certain for the first two, never for the last.
+# %% Section 3.2, fake samples: rewards 1, 0, 0; fakes certain for two, never for the last.
 # PREDICT the weights w and the clicks y of the three samples.
 # LOOK at guideboot.fake_samples and nn.log_loss_gradient: no row is added anywhere.
 w, y = fake_samples(np.array([1, 0, 0]), np.array([1.0, 1.0, 0.0]), np.random.default_rng(0))
@@ -53,8 +53,9 @@ rho = density(np.array([[0, 3], [1, 3], [2, 4]]))
 print("\ndensity", rho, "guidance", guidance(rho, 1.0).round(3))
 # CHANGE Harmonic(5) to AdCount(5). Which of the three have another guidance now?
 
-# %% Section 3.4, is it a posterior? s clicks in n: mean and std of the guided bootstrap over Beta's.
-# PREDICT: do they come closer to 1 as n grows? And the whole distribution, for an ad without clicks?
+# %% Section 3.4, is it a posterior? s clicks in n: mean and std of the guided one over Beta's.
+# PREDICT: do they come closer to 1 as n grows? And the whole distribution, for an ad that has no
+# clicks?
 print("\n  s    n    mean / Beta's   std / Beta's   P(estimate is 0)")
 for s, n in ((1, 50), (16, 800), (0, 50), (0, 800)):
     values, p = guided_distribution(s, n, 1)
