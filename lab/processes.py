@@ -172,7 +172,7 @@ class Runner:
             except queue.Empty:
                 pass
             self.progress.show(sum(self.fractions))
-        while not outcomes.empty():                  # after Ctrl-C: what is finished is kept
+        while not outcomes.empty() and not self.full:            # after Ctrl-C: finished is kept
             lost += self.outcome(*outcomes.get())
         return lost
 

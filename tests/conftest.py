@@ -4,13 +4,18 @@ import sys
 import tempfile
 from pathlib import Path
 
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
+                 "VECLIB_MAXIMUM_THREADS"):
     os.environ[variable] = "1"
-STORAGE = tempfile.TemporaryDirectory()                  # removed at exit
+STORAGE = tempfile.TemporaryDirectory()                      # removed at exit
 os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = STORAGE.name
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from hypothesis import settings
+from hypothesis import Phase, settings
 
-settings.register_profile("project", deadline=None, derandomize=True, database=None, max_examples=60)
+settings.register_profile("project", deadline=None, derandomize=True, database=None,
+                          max_examples=60)
+# For test_silent_bug.py: any example that fails will do, the smallest takes seconds to find.
+settings.register_profile("any-example", settings.get_profile("project"),
+                          phases=(Phase.explicit, Phase.generate))
 settings.load_profile("project")

@@ -1,9 +1,9 @@
 """What protects the code: the first 300 choices of every method, made again.
 
 choices.json holds the candidates that every method of both tasks chose. On the arithmetic that made
-the file all of them come out again; on any other, rounding may turn a near-tie, so they are compared
-up to the first step whose two best scores differ by less than NEAR. A clarification that changes no
-number changes no test. After a change that is meant to change numbers:
+the file all of them come out again; on any other, rounding may turn a near-tie, so they are
+compared up to the first step whose two best scores differ by less than NEAR. A clarification that
+changes no number changes no test. After a change that is meant to change numbers:
 
     python tests/test_choices.py           writes the file anew
 """
@@ -26,7 +26,8 @@ import run_ads
 import run_synthetic
 from lab.tables import label
 
-STEPS, NEAR = 300, 1e-4
+STEPS = 300
+NEAR = 1e-4
 TASKS = {"synthetic": (envs.Synthetic, run_synthetic.METHODS, {}),
          "ads": (partial(envs.Ads, scale=0.02), run_ads.METHODS, {"buffer": 32})}
 ROWS = {f"{task}: {label(row)}": (task, row) for task in TASKS for row in TASKS[task][1]}
@@ -47,17 +48,19 @@ class Watched(envs.Scored):
 def choices(task, row):
     """The candidates that a method chooses on seed 0."""
     make, methods, options = TASKS[task]
-    method = methods[row]
     if row[0] == "yardstick":
         options = {}
     env = Watched(make(0))
-    method(env, STEPS, 0, **options)
+    methods[row](env, STEPS, 0, **options)
     return env.chosen
 
 
 def steps_to_compare(task, row, monkeypatch):
-    """The choices, and how many of them come before the first near-tie (or fewer: a step that
-    explores compares nothing). Scores that are all equal, or all 0 or 1, are so on any arithmetic."""
+    """The choices, and how many of them come before the first near-tie.
+
+    Or fewer: a step that explores compares nothing. Scores that are all equal, or all 0 or 1, are
+    so on any arithmetic.
+    """
     gaps = []
     inner = guideboot.largest
 
@@ -65,12 +68,15 @@ def steps_to_compare(task, row, monkeypatch):
         first = inner(scores)
         rest = np.delete(scores, first)
         exact = np.isin(scores, (0.0, 1.0)).all() or scores.min() == scores.max()
-        gaps.append(np.inf if exact or not len(rest) else scores[first] - rest.max())
+        if exact or not len(rest):
+            gaps.append(np.inf)
+        else:
+            gaps.append(scores[first] - rest.max())
         return first
     monkeypatch.setattr(guideboot, "largest", largest)
     chosen = choices(task, row)
     near = [i for i, gap in enumerate(gaps) if gap < NEAR]
-    return chosen, min(near[0] if near else STEPS, STEPS)
+    return chosen, min([*near, STEPS])
 
 
 @pytest.mark.parametrize("name", ROWS)
@@ -87,12 +93,13 @@ def test_every_method_chooses_as_before(name, monkeypatch):
 def test_the_file_is_of_all_methods_and_near_ties_leave_much_to_compare(monkeypatch):
     kept = json.loads(FILE.read_text())
     assert set(kept["choices"]) == set(ROWS)
-    assert all(len(chosen) == STEPS for chosen in kept["choices"].values())
-    compared = steps_to_compare("synthetic", "GuideBoot", monkeypatch)[1]
+    assert {len(chosen) for chosen in kept["choices"].values()} == {STEPS}
+    _, compared = steps_to_compare("synthetic", "GuideBoot", monkeypatch)
     assert compared > 30
 
 
 if __name__ == "__main__":
     made = {name: choices(*row) for name, row in ROWS.items()}
-    lines = ",\n".join(f"  {json.dumps(name)}: {json.dumps(chosen)}" for name, chosen in made.items())
+    lines = ",\n".join(f"  {json.dumps(name)}: {json.dumps(chosen)}"
+                       for name, chosen in made.items())
     FILE.write_text(f'{{"made on": {json.dumps(where())},\n "choices": {{\n{lines}\n }}}}\n')

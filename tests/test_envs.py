@@ -62,12 +62,12 @@ class Frame:
 
 @pytest.mark.parametrize("X, message", [
     (np.empty((0, 3), int), "m at least 1, got"),
-    ([[0.0, 25.0, 30.0]], r"whole numbers of shape \(m, 3\), m at least 1, got float64 of shape \(1, 3\)"),
-    ([[0, 25]], r"whole numbers of shape \(m, 3\), m at least 1, got int64 of shape \(1, 2\)"),
-    ([0, 25, 30], r"whole numbers of shape \(m, 3\), m at least 1, got int64 of shape \(3,\)"),
-    ([[[0], [25], [30]]], r"whole numbers of shape \(m, 3\), m at least 1, got int64 of shape \(1, 3, 1\)"),
-    (Frame([[0, 25, 0.5]]), r"whole numbers of shape \(m, 3\), m at least 1, got float64 of shape \(1, 3\)"),
-    ({"action": [0, 1]}, r"whole numbers of shape \(m, 3\), m at least 1, got object of shape \(\)"),
+    ([[0.0, 25.0, 30.0]], r"shape \(m, 3\), m at least 1, got float64 of shape \(1, 3\)"),
+    ([[0, 25]], r"shape \(m, 3\), m at least 1, got int64 of shape \(1, 2\)"),
+    ([0, 25, 30], r"shape \(m, 3\), m at least 1, got int64 of shape \(3,\)"),
+    ([[[0], [25], [30]]], r"shape \(m, 3\), m at least 1, got int64 of shape \(1, 3, 1\)"),
+    (Frame([[0, 25, 0.5]]), r"shape \(m, 3\), m at least 1, got float64 of shape \(1, 3\)"),
+    ({"action": [0, 1]}, r"shape \(m, 3\), m at least 1, got object of shape \(\)"),
     ([[0, 25, 30], [0, 25, -1]], r"ids must be 0 to 34 \(env.features - 1\), got -1"),
     (np.array([[-3, 25, 30]], np.int8), "ids must be 0 to 34 .*, got -3"),
     ([[0, 35, 30]], "ids must be 0 to 34 .*, got 35"),
@@ -546,7 +546,7 @@ def test_a_labelled_table_has_a_candidate_for_each_class_and_rewards_the_right_o
         assert env.pull(int(y.argmax())) == 1
         assert env.pull(int(y.argmin())) == 0
         ids = X[:, 1:]
-        assert len(np.unique(ids)) == (6 if crossed else 2)      # of two columns, with three classes
+        assert len(np.unique(ids)) == (6 if crossed else 2)      # two columns, three classes
         seen.append(tuple(X[0, 1:] - env.env.first[0, 1:]))
     assert sorted(seen) == sorted(map(tuple, values.tolist()))
     with pytest.raises(ValueError, match="steps must be at most 5"):

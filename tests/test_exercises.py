@@ -1,4 +1,7 @@
-"""The exercises can be solved, and their checks reject the common wrong answers (answers: solutions.py)."""
+"""The exercises can be solved, and their checks reject the common wrong answers.
+
+The answers, right and wrong, are in solutions.py.
+"""
 import importlib.util
 import re
 import subprocess
@@ -11,6 +14,7 @@ import pytest
 from solutions import RIGHT, WRONG
 
 FOLDER = Path(__file__).parent / "exercises"
+ROOT = FOLDER.parents[1]
 
 
 def load_checks():
@@ -23,18 +27,33 @@ def load_checks():
 CHECKS = load_checks()
 
 
+def source(name):
+    """A student's file."""
+    return (FOLDER / f"{name}.py").read_text(encoding="utf-8")
+
+
 def judge(name, answer, monkeypatch):
-    """Run the check of an exercise on the student's file with this answer in place of its blanks."""
+    """Run the check of an exercise on the student's file with this answer for its blanks."""
     student = types.ModuleType(name)
-    exec((FOLDER / f"{name}.py").read_text(encoding="utf-8") + "\n" + answer, student.__dict__)
+    exec(source(name) + "\n" + answer, student.__dict__)
     monkeypatch.setitem(sys.modules, name, student)
-    getattr(CHECKS, f"test_{name[2:]}")()
+    check = getattr(CHECKS, f"test_{name[2:]}")
+    check()
+
+
+def run(*words):
+    """Python with these arguments, started in the project's folder."""
+    return subprocess.run([sys.executable, *words], cwd=ROOT, capture_output=True, text=True)
 
 
 def test_every_exercise_has_a_check_an_answer_and_wrong_answers():
     names = sorted(path.stem for path in FOLDER.glob("ex*.py"))
-    assert len(names) == 10 and names == sorted(RIGHT) == sorted(WRONG) and all(len(WRONG[name]) >= 2 for name in names)
-    assert sorted(name for name in dir(CHECKS) if name.startswith("test_")) == [f"test_{name[2:]}" for name in names]
+    assert len(names) == 10
+    assert sorted(RIGHT) == names
+    assert sorted(WRONG) == names
+    assert min(len(answers) for answers in WRONG.values()) >= 2
+    checks = sorted(name for name in dir(CHECKS) if name.startswith("test_"))
+    assert checks == [f"test_{name[2:]}" for name in names]
 
 
 @pytest.mark.parametrize("name", RIGHT)
@@ -42,29 +61,40 @@ def test_the_right_answer_is_accepted(name, monkeypatch):
     judge(name, RIGHT[name], monkeypatch)
 
 
-@pytest.mark.parametrize("name, mistake", [(name, mistake) for name in WRONG for mistake in WRONG[name]])
+@pytest.mark.parametrize("name, mistake",
+                         [(name, mistake) for name in WRONG for mistake in WRONG[name]])
 def test_a_wrong_answer_is_rejected_with_a_hint(name, mistake, monkeypatch):
-    assert WRONG[name][mistake] != RIGHT[name]
+    answer = WRONG[name][mistake]
+    assert answer != RIGHT[name]
     with pytest.raises((AssertionError, ValueError, RuntimeWarning)) as error:
-        judge(name, WRONG[name][mistake], monkeypatch)
-    assert len(str(error.value).splitlines()[0]) > 20
+        judge(name, answer, monkeypatch)
+    hint = str(error.value).splitlines()[0]
+    assert len(hint) > 20
 
 
 @pytest.mark.parametrize("name", ("ex06_ties", "ex08_density", "ex10_forgetting"))
 def test_an_exercise_with_something_to_measure_can_be_run(name):
-    if "NotImplementedError" not in (FOLDER / f"{name}.py").read_text(encoding="utf-8"):
+    if "NotImplementedError" not in source(name):
         pytest.skip("this exercise has been solved")
-    done = subprocess.run([sys.executable, "-m", f"tests.exercises.{name}"], capture_output=True, text=True, cwd=FOLDER.parents[1])
+    done = run("-m", f"tests.exercises.{name}")
     assert done.stderr.splitlines()[-1].startswith("NotImplementedError: ")
 
 
 def test_a_student_sees_what_is_solved_and_a_hint_for_the_rest():
-    """A hint for each exercise that still has its blanks; and the project's own run does not look there."""
-    done = subprocess.run([sys.executable, "-m", "pytest", str(FOLDER)], capture_output=True, text=True, cwd=FOLDER.parents[1])
-    lines = [line for line in done.stdout.splitlines() if line[:2].isdigit() and line[2:3] == " " and " failed in" not in line]
+    """A hint for each exercise that still has its blanks."""
+    done = run("-m", "pytest", str(FOLDER))
+    lines = [line for line in done.stdout.splitlines()
+             if re.match(r"\d\d ", line) and " failed in" not in line]
     assert [int(line[:2]) for line in lines] == list(range(1, 11))
     for line, path in zip(lines, sorted(FOLDER.glob("ex*.py"))):
-        if re.search("NotImplementedError|= None", path.read_text(encoding="utf-8")):
-            assert len(line) > 40 and not line.endswith("solved") and done.returncode == 1
-    own = subprocess.run([sys.executable, "-m", "pytest", "-v", "-k", "quantile_equals or predict"], capture_output=True, text=True, cwd=FOLDER.parents[1]).stdout
-    assert "check_exercises" not in own and "solved" not in own and "test_the_quantile_equals" in own
+        if re.search("NotImplementedError|= None", source(path.stem)):
+            assert len(line) > 40
+            assert not line.endswith("solved")
+            assert done.returncode == 1
+
+
+def test_the_projects_own_tests_are_not_those_of_the_exercises():
+    own = run("-m", "pytest", "-v", "-k", "quantile_equals or predict").stdout
+    assert "test_the_quantile_equals" in own
+    assert "check_exercises" not in own
+    assert "solved" not in own

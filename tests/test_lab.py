@@ -1,5 +1,6 @@
 """The machine room, by doing: own methods, edits, kills, Ctrl-C, full disks, other executors."""
 import functools
+import io
 import json
 import multiprocessing
 import os
@@ -16,7 +17,6 @@ import numpy as np
 import pytest
 
 import envs
-import guideboot
 import run_synthetic
 from run_synthetic import random
 from lab import compare, identity, processes, runs, store, tables, tuned
@@ -63,21 +63,49 @@ def mine(env, steps, seed, b=4, slow=0.0, dies=None, fails=None):
 '''
 
 
+# ---------------------------------------------------------------- in this process
+
 @pytest.fixture
 def mine(tmp_path, monkeypatch):
     """A module of one's own in a folder of its own; returns its path."""
-    path = tmp_path / "mine.py"
+    yield own_module(tmp_path, monkeypatch)
+    forget("mine")
+
+
+def own_module(folder, monkeypatch):
+    """Write mine.py into a folder and make that the current one; returns the file's path."""
+    forget("mine")                                               # one of the reader's own
+    path = folder / "mine.py"
     path.write_text(MINE)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    yield path
-    sys.modules.pop("mine", None)
-    identity._imported.pop("mine", None)
+    monkeypatch.chdir(folder)
+    monkeypatch.syspath_prepend(str(folder))
+    return path
 
 
-def script(folder, call, name="job.py", head="from functools import partial\nfrom mine import *\n"):
+def forget(name):
+    """Import this module anew the next time."""
+    sys.modules.pop(name, None)
+    identity._imported.pop(name, None)
+
+
+def compare_here(*arguments, **options):
+    """compare() on a thread: for what does not depend on where runs are made, and no wait."""
+    with ThreadPoolExecutor(1) as executor:
+        return compare(*arguments, executor=executor, **options)
+
+
+def to_be_made(text):
+    """How many runs a command found missing, by its first line."""
+    return int(re.search(r"(\d+) to be made", text).group(1))
+
+
+# ---------------------------------------------------------------- in other processes
+
+def script(folder, call, name="job.py"):
     """A script that makes this call; returns how to start it."""
-    (folder / name).write_text(f"{head}\nif __name__ == '__main__':\n{textwrap.indent(call, '    ')}\n")
+    lines = ["from functools import partial", "from mine import *", "if __name__ == '__main__':",
+             textwrap.indent(call, "    "), ""]
+    (folder / name).write_text("\n".join(lines))
     return [sys.executable, name]
 
 
@@ -90,6 +118,7 @@ def start(command, folder):
 
 
 def finish(command, folder):
+    """Run a command to its end: exit code, output, errors."""
     process = start(command, folder)
     text, errors = process.communicate(timeout=100)
     return process.returncode, text, errors
@@ -111,16 +140,19 @@ def wait_for(condition):
 
 # ---------------------------------------------------------------- what a run is
 
+def description(method):
+    return identity.describe(identity.complete(method, ("env", "steps", "seed")))
+
+
 def test_a_description_holds_all_options_in_one_form():
-    def text(method):
-        return identity.describe(identity.complete(method, ("env", "steps", "seed")))
-    given = text(functools.partial(run_synthetic.guideboot, alpha=1.0))
-    assert given == text(run_synthetic.guideboot)
-    assert given == ("run_synthetic.guideboot(alpha=1.0, batch=256, density=guideboot.FastHarmonic, "
-                     "learning_rate=0.002, models=5)")
-    nested = functools.partial(functools.partial(run_synthetic.guideboot, alpha=3.0), alpha=0.5)
-    assert "alpha=0.5" in text(nested)
-    assert text(functools.partial(run_synthetic.guideboot, models=np.int64(5))) == given
+    guideboot = run_synthetic.guideboot
+    usual = description(guideboot)
+    assert usual == ("run_synthetic.guideboot(alpha=1.0, batch=256, "
+                     "density=guideboot.FastHarmonic, learning_rate=0.002, models=5)")
+    assert description(functools.partial(guideboot, alpha=1.0)) == usual
+    assert description(functools.partial(guideboot, models=np.int64(5))) == usual
+    nested = functools.partial(functools.partial(guideboot, alpha=3.0), alpha=0.5)
+    assert "alpha=0.5" in description(nested)
 
 
 def test_a_path_counts_by_its_content(tmp_path):
@@ -131,7 +163,8 @@ def test_a_path_counts_by_its_content(tmp_path):
     assert identity.describe(path) != first
     path.write_text("a")
     (tmp_path / "below").mkdir()
-    assert identity.describe(path.rename(tmp_path / "below" / "table.csv")) == first
+    moved = path.rename(tmp_path / "below" / "table.csv")
+    assert identity.describe(moved) == first
 
 
 @pytest.mark.parametrize("value", [[1], {1: 2}, lambda: 0, object(), 1j])
@@ -147,24 +180,34 @@ def test_the_code_behind_a_method_is_all_of_ours_that_it_imports():
 
 
 @pytest.mark.parametrize("old, new, same", [
-    ('"""Nothing special."""', '"""Something."""', True), ("# this line", "# that line", True),
-    ("b=4, slow", "b=4,\n         slow", True), ("0.05)", "0.050)", True),
-    ("0.05)", "0.06)", False), ("b=4", "b=5", False), ('"a bug"', '"an error"', False)])
+    ('"""Nothing special."""', '"""Something."""', True),
+    ("# this line", "# that line", True),
+    ("b=4, slow", "b=4,\n         slow", True),
+    ("0.05)", "0.050)", True),
+    ("0.05)", "0.06)", False),
+    ("b=4", "b=5", False),
+    ('"a bug"', '"an error"', False),
+])
 def test_comments_docstrings_and_layout_do_not_count_and_all_else_does(mine, old, new, same):
     import mine as module
     before = identity.modules_behind(module.mine)
     assert MINE.count(old) == 1
     mine.write_text(MINE.replace(old, new))
-    assert (identity.modules_behind(module.mine) == before) == same
+    after = identity.modules_behind(module.mine)
+    assert (after == before) == same
 
 
 def test_imports_are_followed_wherever_they_stand(tmp_path, monkeypatch):
+    files = {
+        "pack/__init__.py": "",
+        "pack/one.py": "from . import two\ndef method(env, steps, seed):\n    import late\n",
+        "pack/two.py": "from .three import x\n",
+        "pack/three.py": "x = 1\n",
+        "late.py": "import json, numpy, notthere\n",
+    }
     (tmp_path / "pack").mkdir()
-    (tmp_path / "pack" / "__init__.py").write_text("")
-    (tmp_path / "pack" / "one.py").write_text("from . import two\ndef method(env, steps, seed):\n    import late\n")
-    (tmp_path / "pack" / "two.py").write_text("from .three import x\n")
-    (tmp_path / "pack" / "three.py").write_text("x = 1\n")
-    (tmp_path / "late.py").write_text("import json, numpy, notthere\n")
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
     monkeypatch.syspath_prepend(str(tmp_path))
     from pack.one import method
     found = identity.modules_behind(method)
@@ -175,48 +218,61 @@ def test_imports_are_followed_wherever_they_stand(tmp_path, monkeypatch):
 
 def test_a_script_and_an_import_agree_on_what_a_run_is(mine):
     """The store of a script that is run is found by one that imports it."""
-    call = "compare({'Mine': mine}, Shelf, 20, 2)"
+    call = "compare({'Mine': mine}, Shelf, 20, 1)"
     mine.write_text(MINE + f"\nif __name__ == '__main__':\n    {call}\n")
-    assert finish([sys.executable, "mine.py"], mine.parent)[0] == 0
+    code, text, errors = finish([sys.executable, "mine.py"], mine.parent)
+    assert code == 0, errors
+    assert to_be_made(text) == 1
     code, text, errors = finish(script(mine.parent, call), mine.parent)
-    assert code == 0 and "0 to be made" in text, errors
+    assert code == 0, errors
+    assert to_be_made(text) == 0
 
 
 # ---------------------------------------------------------------- compare
 
 def test_own_method_and_task_are_compared_stored_and_found_again(mine, capsys):
     import mine as module
-    found = compare({"GuideBoot": run_synthetic.guideboot, "Mine": module.mine}, module.Shelf, 60, 5,
-                    workers=2)
+    methods = {"GuideBoot": run_synthetic.guideboot, "Mine": module.mine}
+    found = compare(methods, module.Shelf, 60, 5, workers=2)
     text = capsys.readouterr().out
-    assert set(found) == {"GuideBoot", "Mine"} and list(found["Mine"]) == [0, 1, 2, 3, 4]
-    assert set(found["Mine"][0]) == {"regret", "reward", "size"} and "minus GuideBoot" in text
-    assert sorted(p.name for p in Path("out").iterdir()) == ["runs.jsonl", "shelf.csv", "shelf.svg"]
+    assert set(found) == {"GuideBoot", "Mine"}
+    assert list(found["Mine"]) == [0, 1, 2, 3, 4]
+    assert set(found["Mine"][0]) == {"regret", "reward", "size"}
+    assert "minus GuideBoot" in text
+    files = sorted(path.name for path in Path("out").iterdir())
+    assert files == ["runs.jsonl", "shelf.csv", "shelf.svg"]
+
     again = compare({"Mine": module.mine}, module.Shelf, 60, 5)
-    assert again["Mine"] == found["Mine"] and "0 to be made" in capsys.readouterr().out
-    assert tables.read_csv("out/shelf.csv").values() == {"Mine": {s: r["regret"] for s, r in again["Mine"].items()}}
-    for record in map(json.loads, filter(None, Path("out/runs.jsonl").read_text().split("\n"))):
-        assert record["task"] == "mine.Shelf(low=0.1)" and record["steps"] == 60 and record["arithmetic"]
+    assert to_be_made(capsys.readouterr().out) == 0
+    assert again["Mine"] == found["Mine"]
+    regret = {seed: numbers["regret"] for seed, numbers in again["Mine"].items()}
+    assert tables.read_csv("out/shelf.csv").values() == {"Mine": regret}
+    for line in filter(None, Path("out/runs.jsonl").read_text().split("\n")):
+        record = json.loads(line)
+        assert record["task"] == "mine.Shelf(low=0.1)"
+        assert record["steps"] == 60
+        assert record["arithmetic"]
 
 
 def test_numbers_depend_on_nothing_but_the_description(mine):
     import mine as module
     methods = {"Mine": module.mine, "Other": functools.partial(module.mine, b=9)}
-    here = compare(methods, module.Shelf, 40, 3, out="a", workers=1)
-    assert compare(dict(reversed(methods.items())), module.Shelf, 40, 3, out="b", workers=3) == here
-    with ThreadPoolExecutor(2) as executor:
-        assert compare(methods, module.Shelf, 40, 3, out="c", executor=executor) == here
+    backwards = dict(reversed(methods.items()))
+    alone = compare(methods, module.Shelf, 40, 2, out="a", workers=1)
+    assert compare(backwards, module.Shelf, 40, 2, out="b", workers=3) == alone
+    assert compare_here(methods, module.Shelf, 40, 2, out="c") == alone
     low = functools.partial(module.Shelf, low=0.2)
-    assert compare(methods, low, 40, 3, out="a") != here
+    assert compare_here(methods, low, 40, 2, out="a") != alone
 
 
 def test_an_edit_makes_runs_anew_and_an_edit_taken_back_finds_the_old_ones(mine):
-    command = script(mine.parent, "compare({'Mine': mine}, Shelf, 30, 2)")
+    command = script(mine.parent, "compare({'Mine': mine}, Shelf, 30, 1)")
     numbers = []
-    for text, made in ((MINE, 2), (MINE.replace("b=4", "b=7"), 2), (MINE, 0)):
-        mine.write_text(text)
-        code, output, errors = finish(command, mine.parent)
-        assert code == 0 and f"{made} to be made" in output, errors
+    for source, missing in ((MINE, 1), (MINE.replace("b=4", "b=7"), 1), (MINE, 0)):
+        mine.write_text(source)
+        code, text, errors = finish(command, mine.parent)
+        assert code == 0, errors
+        assert to_be_made(text) == missing
         numbers.append((mine.parent / "out" / "shelf.csv").read_text())
     assert numbers[0] == numbers[2] != numbers[1]
 
@@ -228,71 +284,93 @@ def test_code_that_is_edited_during_a_run_is_refused_by_a_worker_that_starts_lat
     arguments = (module.mine, module.Shelf, 5, 0, behind, {})
     assert processes.work(0, *arguments)[0] == "done"
     mine.write_text(MINE.replace("b=4", "b=7"))
-    assert processes.work(0, *arguments)[0] == "done"            # this process has imported the old code
+    assert processes.work(0, *arguments)[0] == "done"        # this process has the old code
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         kind, why = pool.submit(processes.work, 0, *arguments).result()
-    assert kind == "failed" and "mine.py was edited" in why
-    with pytest.raises(identity.Refused):                        # and this one has not the new code
+    assert kind == "failed"
+    assert "mine.py" in why
+    with pytest.raises(identity.Refused):                    # and it has not the new one
         identity.verify(identity.modules_behind(module.mine, module.Shelf), {})
 
 
-@pytest.mark.parametrize("call, message", [
-    ("compare({'L': lambda env, steps, seed: 0}, Shelf, 9)", "functools.partial"),
-    ("compare({'M': partial(mine, q=1)}, Shelf, 9)", "mine has no option 'q'"),
-    ("compare({'M': mine}, Shelf)", "steps must be given"),
-    ("compare({'M': mine}, Shelf, 9, runs=0)", "runs must be a whole number, 1 or more, got 0"),
-    ("compare({}, Shelf, 9)", "methods must be a dictionary"),
+@pytest.mark.parametrize("call, named", [
+    ("compare({'L': lambda env, steps, seed: 0}, Shelf, 9)", "<lambda>"),
+    ("compare({'M': partial(mine, q=1)}, Shelf, 9)", "'q'"),
+    ("compare({'M': mine}, Shelf)", "steps"),
+    ("compare({'M': mine}, Shelf, 9, runs=0)", "runs .* 0$"),
+    ("compare({}, Shelf, 9)", "methods .*{}"),
     ("compare({'M': mine}, partial(Shelf, low='x'), 9)", r"\(mine.py, line \d+: .*self.low"),
-    ("compare({'M': partial(mine, b=0)}, Shelf, 9)", r"M: b must be a whole number.*\(mine.py, line"),
-    ("compare({'M': mine}, Shelf, 9, out='mine.py/x')", "out must be a folder"),
-    ("compare({'M': mine}, Shelf, 9, against='nothing.csv')", "cannot read nothing.csv"),
+    ("compare({'M': partial(mine, b=0)}, Shelf, 9)", r"\bb .* 0\b"),
+    ("compare({'M': mine}, Shelf, 9, out='mine.py/x')", "out .*'mine.py/x'"),
+    ("compare({'M': mine}, Shelf, 9, against='nothing.csv')", "nothing.csv"),
 ])
-def test_what_cannot_run_is_one_line_and_exit_code_2_before_anything_starts(mine, call, message):
-    code, _, errors = finish(script(mine.parent, call), mine.parent)
-    assert code == 2 and errors.count("\n") == 1 and re.search(message, errors), errors
+def test_what_cannot_run_is_one_line_and_exit_code_2_before_anything_starts(mine, capsys, call,
+                                                                            named):
+    import mine as module
+    with pytest.raises(SystemExit) as end:
+        eval(call, {**vars(module), "partial": functools.partial})
+    text, errors = capsys.readouterr()
+    assert end.value.code == 2
+    assert errors.count("\n") == 1
+    assert re.search(named, errors), errors
+    assert text == ""
     assert stored(mine.parent) == 0
 
 
 def test_a_script_without_a_main_guard_gets_one_line(mine):
     (mine.parent / "bare.py").write_text("from mine import *\ncompare({'M': mine}, Shelf, 9, 2)\n")
     code, _, errors = finish([sys.executable, "bare.py"], mine.parent)
-    assert code == 2 and errors.count("\n") == 1 and "bare.py: write" in errors
+    assert code == 2
+    assert errors.count("\n") == 1
+    assert "__main__" in errors
 
 
 def test_functions_typed_in_run_in_the_same_process_and_are_not_stored(mine):
-    typed = ("from lab import compare\nfrom mine import Shelf, mine\n"
-             "def own(env, steps, seed):\n    mine(env, steps, seed)\n"
+    typed = ("from lab import compare\n"
+             "from mine import Shelf, mine\n"
+             "def own(env, steps, seed):\n"
+             "    mine(env, steps, seed)\n"
              "print(compare({'own': own, 'mine': mine}, Shelf, 20, 2))")
     code, text, errors = finish([sys.executable, "-c", typed], mine.parent)
-    assert code == 0 and "'own': {0: {'regret'" in text and stored(mine.parent) == 0, errors
+    assert code == 0, errors
+    assert "'own': {0: {'regret'" in text
+    assert stored(mine.parent) == 0
 
 
 def test_a_run_that_raises_or_dies_is_named_and_the_others_finish(mine):
-    call = "compare({'M': mine, 'F': partial(mine, fails=1), 'D': partial(mine, dies=2)}, Shelf, 30, 4)"
-    code, text, errors = finish(script(mine.parent, call), mine.parent)
-    assert code == 1 and stored(mine.parent) == 10 and "Traceback" not in errors
-    assert re.search(r"failed: F, seed 1: RuntimeError: a bug \(mine.py, line \d+: raise .* this line\)", errors)
-    assert "died: D, seed 2" in errors and errors.count("\n") == 2, errors
+    call = ("compare({'M': mine, 'F': partial(mine, fails=1), 'D': partial(mine, dies=2)},\n"
+            "        Shelf, 30, 3)")
+    code, _, errors = finish(script(mine.parent, call), mine.parent)
+    assert code == 1
+    assert stored(mine.parent) == 9 - 2
+    place = r"\(mine.py, line \d+: raise .* this line\)"
+    assert re.search(rf"F, seed 1: RuntimeError: a bug {place}", errors), errors
+    assert "D, seed 2" in errors
+    assert errors.count("\n") == 2, errors
 
 
 def test_a_run_that_diverges_is_named_kept_and_shown_as_diverged(tmp_path, capsys):
     methods = {"Bootstrap": functools.partial(run_synthetic.bootstrap, learning_rate=1e308),
                "Random": run_synthetic.random}
-    for made in (4, 0):
-        compare(methods, envs.Synthetic, 100, 2, out=tmp_path)
+    for missing in (4, 0):
+        compare_here(methods, envs.Synthetic, 100, 2, out=tmp_path)
         text, errors = capsys.readouterr()
-        assert f"{made} to be made" in text and re.search(r"^Bootstrap +0, 2 diverged", text, re.M)
-        assert errors.count("diverged: Bootstrap, seed") == made / 2 and "nan" not in text
+        assert to_be_made(text) == missing
+        assert re.search(r"^Bootstrap +0, 2 diverged", text, re.M)
+        assert "nan" not in text
+        assert errors.count("Bootstrap, seed") == missing / 2
 
 
 def test_a_method_that_stops_early_or_returns_no_numbers_is_told(mine):
     import mine as module
-    early = processes.work(0, stops_early, module.Shelf, 9, 0, {}, {})
-    assert early[0] == "failed" and "after 3 of 9 steps" in early[1]
+    kind, why = processes.work(0, stops_early, module.Shelf, 9, 0, {}, {})
+    assert kind == "failed"
+    assert "3 of 9" in why
     for returned in ({"regret": 1.0}, {"steps": 1.0}, {"tuned": 1.0}):
         with pytest.raises(identity.Refused):
             store.own_numbers(returned, {"regret": 0.0})
-    assert store.own_numbers(None, {}) == {} and store.own_numbers({"a": np.float32(1)}, {}) == {"a": 1.0}
+    assert store.own_numbers(None, {}) == {}
+    assert store.own_numbers({"a": np.float32(1)}, {}) == {"a": 1.0}
 
 
 def stops_early(env, steps, seed):
@@ -330,14 +408,16 @@ def test_a_data_file_that_is_changed_meanwhile_is_refused(tmp_path):
 def test_a_module_that_was_edited_after_its_import_is_refused_by_threads_too(mine, capsys):
     import mine as module
     mine.write_text(MINE.replace("0.05)", "0.07)"))
-    with ThreadPoolExecutor(1) as executor, pytest.raises(SystemExit) as end:
-        compare({"M": module.mine}, module.Shelf, 9, 1, executor=executor)
-    assert end.value.code == 2 and "mine.py was edited" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as end:
+        compare_here({"M": module.mine}, module.Shelf, 9, 1)
+    assert end.value.code == 2
+    assert "mine.py" in capsys.readouterr().err
 
 
 def test_files_are_named_as_asked_also_with_a_dot(tmp_path):
     for name in ("low0.1", "low0.2"):
-        compare({"Random": run_synthetic.random}, envs.Synthetic, 5, 1, out=tmp_path, name=name)
+        compare_here({"Random": run_synthetic.random}, envs.Synthetic, 5, 1, out=tmp_path,
+                     name=name)
     assert {path.name for path in tmp_path.glob("*.csv")} == {"low0.1.csv", "low0.2.csv"}
 
 
@@ -345,99 +425,117 @@ def test_an_environment_without_expected_rewards_is_scored_by_its_rewards(mine, 
     text = MINE.replace("_expected", "_hidden").replace("class Shelf", "class Blind")
     (mine.parent / "blind.py").write_text(text)
     import blind
-    found = compare({"Mine": blind.mine}, blind.Blind, 30, 5)
-    assert set(found["Mine"][0]) == {"reward", "size"} and "higher is better" in capsys.readouterr().out
-    sys.modules.pop("blind")
+    found = compare_here({"Mine": blind.mine}, blind.Blind, 30, 5)
+    assert set(found["Mine"][0]) == {"reward", "size"}
+    assert "higher is better" in capsys.readouterr().out
+    forget("blind")
 
 
 def test_another_files_rows_stand_beside_ones_own(mine, capsys):
     import mine as module
-    compare({"Mine": module.mine, "GuideBoot": run_synthetic.guideboot}, module.Shelf, 30, 5, seed=7)
+    methods = {"Mine": module.mine, "GuideBoot": run_synthetic.guideboot}
+    compare_here(methods, module.Shelf, 30, 5, seed=7)
     capsys.readouterr()
-    found = compare({"Mine": functools.partial(module.mine, b=9)}, module.Shelf, 30, out="new",
-                    against="out/shelf.csv")
+    other = {"Mine": functools.partial(module.mine, b=9)}
+    found = compare_here(other, module.Shelf, 30, out="new", against="out/shelf.csv")
     text = capsys.readouterr().out
-    assert list(found) == ["Mine"] and list(found["Mine"]) == [7, 8, 9, 10, 11]
-    assert re.search(r"^Mine \(shelf.csv\) ", text, re.M) and re.search(r"^GuideBoot ", text, re.M)
+    assert list(found) == ["Mine"]
+    assert list(found["Mine"]) == [7, 8, 9, 10, 11]
+    assert re.search(r"^Mine \(shelf.csv\) ", text, re.M)
+    assert re.search(r"^GuideBoot ", text, re.M)
     assert "out/shelf.csv: 10 runs on Python" in text
     for task, steps in ((module.Shelf, 31), (functools.partial(module.Shelf, low=0.2), 30)):
         with pytest.raises(SystemExit) as end:
-            compare({"Mine": module.mine}, task, steps, against="out/shelf.csv")
+            compare_here({"Mine": module.mine}, task, steps, against="out/shelf.csv")
         assert end.value.code == 2
 
 
 def test_runs_made_elsewhere_are_used_and_told(mine, capsys, monkeypatch):
     import mine as module
-    compare({"Mine": module.mine}, module.Shelf, 30, 2)
+    compare_here({"Mine": module.mine}, module.Shelf, 30, 2)
     elsewhere = dict(store.where(), numpy="1.0")
     monkeypatch.setattr(runs, "where", lambda: elsewhere)
     capsys.readouterr()
-    compare({"Mine": module.mine}, module.Shelf, 30, 2)
+    compare_here({"Mine": module.mine}, module.Shelf, 30, 2)
     text = capsys.readouterr().out
-    assert "0 to be made" in text and re.search("^2 runs made on Python .*; this is .*NumPy 1.0", text, re.M)
+    assert to_be_made(text) == 0
+    assert re.search("^2 runs made on Python .*; this is .*NumPy 1.0", text, re.M)
 
 
 # ---------------------------------------------------------------- kills, Ctrl-C, damage
 
-SLOW = "compare({'A': partial(mine, slow=0.1), 'B': partial(mine, slow=0.1, b=3)}, Shelf, 20, 6, workers=%d)"
+SLOW = ("compare({'A': partial(mine, slow=0.1), 'B': partial(mine, slow=0.1, b=3)}, "
+        "Shelf, 20, 6, workers=%d)")                         # 12 runs
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """The CSV of the slow command, made without any disturbance."""
-    folder = tmp_path_factory.mktemp("whole")
-    (folder / "mine.py").write_text(MINE)
-    code, _, errors = finish(script(folder, SLOW % 2), folder)
-    assert code == 0, errors
+    """The CSV of the slow command, made in one process without any disturbance."""
+    with pytest.MonkeyPatch.context() as patch:
+        folder = own_module(tmp_path_factory.mktemp("whole"), patch).parent
+        import mine as module
+        methods = {"A": functools.partial(module.mine, slow=0.1),
+                   "B": functools.partial(module.mine, slow=0.1, b=3)}
+        with ThreadPoolExecutor(12) as executor:
+            compare(methods, module.Shelf, 20, 6, executor=executor)
+    forget("mine")
     return (folder / "out" / "shelf.csv").read_bytes()
 
 
-def running(session):
-    """Processes of a session that are not yet gone."""
-    found = subprocess.run(["ps", "-s", str(session), "-o", "pid=,stat="], capture_output=True, text=True)
-    return [line for line in found.stdout.splitlines() if "Z" not in line]
+def processes_of(session):
+    """Processes of a session that are not yet gone: {id: its command line}."""
+    listed = subprocess.run(["ps", "-ww", "-s", str(session), "-o", "pid=,stat=,args="],
+                            capture_output=True, text=True)
+    found = [line.split(maxsplit=2) for line in listed.stdout.splitlines()]
+    return {int(pid): args for pid, state, args in found if "Z" not in state}
 
 
 @UNIX
-@pytest.mark.parametrize("workers", [1, 3])
-def test_killed_in_any_way_and_resumed_it_ends_byte_identical_and_leaves_no_process(mine, whole, workers):
+def test_killed_in_any_way_and_resumed_it_ends_byte_identical_and_leaves_no_process(mine, whole):
+    """Four kills, with several numbers of workers, and every time at least one run is added."""
     folder = mine.parent
-    for kill, whom in ((signal.SIGKILL, "parent"), (signal.SIGTERM, "parent"), (signal.SIGHUP, "group"),
-                       (signal.SIGKILL, "group")):
+    kills = ((signal.SIGKILL, os.kill, 3), (signal.SIGTERM, os.kill, 1),
+             (signal.SIGHUP, os.killpg, 2), (signal.SIGKILL, os.killpg, 1))
+    for how, kill, workers in kills:
         before = stored(folder)
         process = start(script(folder, SLOW % workers), folder)
         wait_for(lambda: stored(folder) > before)
-        os.kill(process.pid, kill) if whom == "parent" else os.killpg(process.pid, kill)
+        kill(process.pid, how)
         process.wait()
         process.communicate()
-        wait_for(lambda: not running(process.pid))
+        wait_for(lambda: not processes_of(process.pid))
     done = stored(folder)
-    code, text, errors = finish(script(folder, SLOW % (4 - workers)), folder)
-    assert code == 0 and f"{12 - done} to be made" in text, errors
-    assert (folder / "out" / "shelf.csv").read_bytes() == whole and done >= 4
+    assert 4 <= done < 12
+    code, text, errors = finish(script(folder, SLOW % 2), folder)
+    assert code == 0, errors
+    assert to_be_made(text) == 12 - done
+    assert (folder / "out" / "shelf.csv").read_bytes() == whole
 
 
 @UNIX
 def test_a_killed_worker_costs_nothing(mine, whole):
     process = start(script(mine.parent, SLOW % 2), mine.parent)
     wait_for(lambda: stored(mine.parent) >= 2)
-    found = subprocess.run(["ps", "-ww", "-s", str(process.pid), "-o", "pid=,args="], capture_output=True, text=True)
-    worker = next(line.split()[0] for line in found.stdout.splitlines() if "spawn_main" in line)
-    os.kill(int(worker), signal.SIGKILL)
+    found = processes_of(process.pid)
+    worker = next(pid for pid, args in found.items() if "spawn_main" in args)
+    os.kill(worker, signal.SIGKILL)
     _, errors = process.communicate(timeout=60)
-    assert process.returncode == 0 and errors == ""
+    assert process.returncode == 0
+    assert errors == ""
     assert (mine.parent / "out" / "shelf.csv").read_bytes() == whole
 
 
 @UNIX
 def test_workers_that_die_at_once_are_told_and_do_not_stop_the_command(mine):
     """Every run of one method kills its process, while others are being started."""
-    text = MINE.replace("if seed == dies:", "if dies is not None:")
-    mine.write_text(text)
-    call = "compare({'D': partial(mine, dies=0), 'M': mine}, Shelf, 20, 4, workers=4)"
-    code, output, errors = finish(script(mine.parent, call), mine.parent)
-    assert code == 1 and "Traceback" not in errors and errors.count("died: D") == 4, errors
-    assert stored(mine.parent) == 4
+    mine.write_text(MINE.replace("if seed == dies:", "if dies is not None:"))
+    call = "compare({'D': partial(mine, dies=0), 'M': mine}, Shelf, 20, 2, workers=3)"
+    code, _, errors = finish(script(mine.parent, call), mine.parent)
+    assert code == 1
+    assert errors.count("\n") == 2, errors
+    for seed in (0, 1):
+        assert f"D, seed {seed}" in errors
+    assert stored(mine.parent) == 2
 
 
 @UNIX
@@ -446,12 +544,14 @@ def test_ctrl_c_on_a_foreign_executor_cancels_what_has_not_begun(mine):
             "with ThreadPoolExecutor(1) as pool:\n"
             "    compare({'A': partial(mine, slow=0.3)}, Shelf, 20, 60, executor=pool)")
     process = start(script(mine.parent, call), mine.parent)
-    wait_for(lambda: stored(mine.parent) >= 2)
+    wait_for(lambda: stored(mine.parent) >= 1)
     os.killpg(process.pid, signal.SIGINT)
     started = time.monotonic()
     text, errors = process.communicate(timeout=30)
-    assert process.returncode == 130 and "Traceback" not in errors and "Cumulative" in text
-    assert time.monotonic() - started < 10                       # of the 17 s that all would take
+    assert time.monotonic() - started < 10                   # of the 17 s that all would take
+    assert process.returncode == 130
+    assert "Traceback" not in errors
+    assert "Cumulative" in text
 
 
 @UNIX
@@ -459,43 +559,50 @@ def test_ctrl_c_on_a_foreign_executor_cancels_what_has_not_begun(mine):
 def test_ctrl_c_keeps_what_is_finished_shows_it_and_exits_with_130(mine, whole, after):
     folder = mine.parent
     process = start(script(folder, SLOW % 2), folder)
-    wait_for(lambda: len(running(process.pid)) > 1 and stored(folder) >= after)
+    wait_for(lambda: len(processes_of(process.pid)) > 1 and stored(folder) >= after)
     os.killpg(process.pid, signal.SIGINT)
     text, errors = process.communicate(timeout=30)
-    assert process.returncode == 130 and "Traceback" not in errors and "interrupted" in errors, errors
-    assert ("Cumulative regret" in text) == (stored(folder) > 0) and stored(folder) < 12
-    wait_for(lambda: not running(process.pid))
+    assert process.returncode == 130
+    assert "interrupted" in errors
+    assert "Traceback" not in errors, errors
+    assert stored(folder) < 12
+    assert ("Cumulative regret" in text) == (stored(folder) > 0)
+    wait_for(lambda: not processes_of(process.pid))
     assert finish(script(folder, SLOW % 2), folder)[0] == 0
     assert (folder / "out" / "shelf.csv").read_bytes() == whole
 
 
 def test_damaged_and_torn_lines_are_skipped_told_and_made_again(mine, capsys):
     import mine as module
-    compare({"Mine": module.mine}, module.Shelf, 20, 4)
+    compare_here({"Mine": module.mine}, module.Shelf, 20, 4)
     before = Path("out/shelf.csv").read_bytes()
     lines = [*filter(None, Path("out/runs.jsonl").read_bytes().split(b"\n"))]
     lines[1] = lines[1].replace(b'"regret": ', b'"regret": 1')
-    Path("out/runs.jsonl").write_bytes(b"\n".join(lines)[:-40])  # the last one is torn
+    Path("out/runs.jsonl").write_bytes(b"\n".join(lines)[:-40])      # the last one is torn
     capsys.readouterr()
-    compare({"Mine": module.mine}, module.Shelf, 20, 4)
+    compare_here({"Mine": module.mine}, module.Shelf, 20, 4)
     text, errors = capsys.readouterr()
-    assert "2 to be made" in text and "2 damaged lines skipped" in errors
+    assert to_be_made(text) == 2
+    assert re.fullmatch(r"out/runs.jsonl: 2 .*\n", errors)
     assert Path("out/shelf.csv").read_bytes() == before
-    compare({"Mine": module.mine}, module.Shelf, 20, 4)
-    assert "0 to be made" in capsys.readouterr().out             # nothing was glued to the torn line
+    compare_here({"Mine": module.mine}, module.Shelf, 20, 4)
+    assert to_be_made(capsys.readouterr().out) == 0          # nothing was glued to the torn line
 
 
 def test_two_commands_in_one_folder_both_end_right(mine, whole):
-    commands = [start(script(mine.parent, SLOW % 2, name), mine.parent) for name in ("job.py", "two.py")]
-    for process in commands:
+    both = [start(script(mine.parent, SLOW % 2, name), mine.parent)
+            for name in ("job.py", "two.py")]
+    for process in both:
         process.communicate(timeout=60)
         assert process.returncode == 0
     assert (mine.parent / "out" / "shelf.csv").read_bytes() == whole
 
 
-def test_a_disk_that_is_full_is_told_in_one_line_and_nothing_finished_is_lost(mine, monkeypatch, capsys):
+def test_a_disk_that_is_full_is_told_in_one_line_and_nothing_finished_is_lost(mine, monkeypatch,
+                                                                              capsys):
+    """Neither the record nor the table reaches the disk."""
     import mine as module
-    compare({"Mine": module.mine}, module.Shelf, 20, 2)
+    compare_here({"Mine": module.mine}, module.Shelf, 20, 2)
     before = Path("out/runs.jsonl").read_bytes()
 
     def full(*_):
@@ -503,51 +610,102 @@ def test_a_disk_that_is_full_is_told_in_one_line_and_nothing_finished_is_lost(mi
     monkeypatch.setattr(store.os, "fsync", full)
     capsys.readouterr()
     with pytest.raises(SystemExit) as end:
-        compare({"Mine": module.mine}, module.Shelf, 20, 4)
+        compare_here({"Mine": module.mine}, module.Shelf, 20, 3)
     text, errors = capsys.readouterr()
-    assert end.value.code == 1 and "No space left on device" in errors and "Traceback" not in errors
-    assert Path("out/runs.jsonl").read_bytes().startswith(before) and "Mine" in text
+    assert end.value.code == 1
+    assert errors.count("\n") == 1
+    assert "No space left on device" in errors
+    assert re.search("^Mine .* 3$", text, re.M)              # shown, though it is not saved
+    assert Path("out/runs.jsonl").read_bytes().startswith(before)
+
+
+class HalfWritten(io.FileIO):
+    """A file on a disk that has room for one half of what is written, and says so."""
+
+    def write(self, data):
+        return super().write(data[:len(data) // 2])
+
+
+def test_a_record_that_is_half_written_is_told_as_not_saved_and_made_again(mine, monkeypatch,
+                                                                           capsys):
+    import mine as module
+    compare_here({"Mine": module.mine}, module.Shelf, 20, 2)
+    before = Path("out/runs.jsonl").read_bytes()
+
+    def half(path, mode, buffering):
+        return HalfWritten(path, mode)
+    capsys.readouterr()
+    with monkeypatch.context() as patch, pytest.raises(SystemExit) as end:
+        patch.setattr(store, "open", half, raising=False)
+        compare_here({"Mine": module.mine}, module.Shelf, 20, 3)
+    text, errors = capsys.readouterr()
+    assert end.value.code == 1
+    assert re.fullmatch(r".* out/runs.jsonl: .*\n", errors)
+    shown = Path("out/shelf.csv").read_bytes()               # with the run that was not saved
+    torn = Path("out/runs.jsonl").read_bytes()
+    assert torn.startswith(before)
+    assert len(torn) > len(before)
+
+    compare_here({"Mine": module.mine}, module.Shelf, 20, 3)
+    text, errors = capsys.readouterr()
+    assert to_be_made(text) == 1
+    assert re.fullmatch(r"out/runs.jsonl: 1 .*\n", errors)
+    assert Path("out/shelf.csv").read_bytes() == shown
+    compare_here({"Mine": module.mine}, module.Shelf, 20, 3)
+    assert to_be_made(capsys.readouterr().out) == 0
 
 
 # ---------------------------------------------------------------- tuned values, the command line
 
 def test_tuned_values_come_from_the_file_at_every_call(tmp_path, monkeypatch, capsys):
-    values = {"synthetic": {"Giro": {"method": "run_synthetic.giro", "options": {"giro_alpha": 0.25}}}}
     monkeypatch.setattr(runs, "TUNED", tmp_path / "tuned.json")
+    methods = {"Giro": run_synthetic.giro, "OBB": run_synthetic.obb}
     for alpha in (0.25, 0.75):
-        values["synthetic"]["Giro"]["options"]["giro_alpha"] = alpha
-        runs.TUNED.write_text(json.dumps(values))
-        compare(tuned({"Giro": run_synthetic.giro, "OBB": run_synthetic.obb}, "synthetic"),
-                envs.Synthetic, 20, 1, out=tmp_path)
+        giro = {"method": "run_synthetic.giro", "options": {"giro_alpha": alpha}}
+        runs.TUNED.write_text(json.dumps({"synthetic": {"Giro": giro}}))
+        compare_here(tuned(methods, "synthetic"), envs.Synthetic, 20, 1, out=tmp_path)
         text = capsys.readouterr().out
-        assert re.search(r"^Giro .* synthetic +1$", text, re.M) and "Not with tuned values, unlike others: OBB" in text
-    lines = filter(str.strip, (tmp_path / "runs.jsonl").open())
-    assert len({json.loads(line)["call"] for line in lines}) == 3
+        assert re.search(r"^Giro .* synthetic +1$", text, re.M)
+        assert "Not with tuned values, unlike others: OBB" in text
+    lines = filter(str.strip, (tmp_path / "runs.jsonl").read_text().split("\n"))
+    calls = {json.loads(line)["call"] for line in lines}
+    assert len(calls) == 3                                   # Giro with two values, and OBB
 
 
 def command():
     methods = {("online", "Online GuideBoot"): run_synthetic.online_guideboot,
-               ("replay", "Giro"): run_synthetic.giro, ("replay", "e-greedy"): run_synthetic.e_greedy}
-    return Command("doc", methods, {"alpha": "a", "giro_alpha": "g", "learning_rate": "r"}, "synthetic", 3)
+               ("replay", "Giro"): run_synthetic.giro,
+               ("replay", "e-greedy"): run_synthetic.e_greedy}
+    texts = {"alpha": "a", "giro_alpha": "g", "learning_rate": "r"}
+    return Command("doc", methods, texts, "synthetic", 3)
 
 
-def test_an_option_reaches_the_methods_that_have_it_over_the_tuned_value_over_the_default(monkeypatch):
+@pytest.mark.parametrize("argv, alpha, rate", [
+    ([], 0.25, 0.5),
+    (["--learning-rate", "0.125"], 0.25, 0.125),
+    (["--untuned", "--giro-alpha", "0.75"], 0.75, None),
+])
+def test_an_option_reaches_the_methods_that_have_it_over_the_tuned_value_over_the_default(
+        monkeypatch, argv, alpha, rate):
     found = {"method": "run_synthetic.giro", "options": {"giro_alpha": 0.25, "learning_rate": 0.5}}
     monkeypatch.setattr(runs, "tuned_values", lambda: {"synthetic": {"replay, Giro": found}})
-    for argv, expected in (([], (0.25, 0.5)), (["--learning-rate", "0.125"], (0.25, 0.125)),
-                           (["--untuned", "--giro-alpha", "0.75"], (0.75, None))):
-        parser = command()
-        rows = parser.wanted(parser.parse_args(argv))
-        giro = rows["replay", "Giro"].keywords
-        assert (giro.get("giro_alpha"), giro.get("learning_rate")) == expected and "alpha" not in giro
-    assert rows["online", "Online GuideBoot"].keywords == {}
+    parser = command()
+    rows = parser.wanted(parser.parse_args(argv))
+    giro = rows["replay", "Giro"].keywords
+    assert giro.get("giro_alpha") == alpha
+    assert giro.get("learning_rate") == rate
+    assert "alpha" not in giro
+    given = {"learning_rate": 0.125} if "--learning-rate" in argv else {}
+    assert rows["online", "Online GuideBoot"].keywords == given
 
 
 def test_methods_are_named_as_the_paper_writes_them_or_refused(capsys):
     parser = command()
     rows = parser.wanted(parser.parse_args(["--methods", "\u03b5-greedy, ONLINE-guideboot"]))
     assert list(rows) == [("online", "Online GuideBoot"), ("replay", "e-greedy")]
-    for argv in (["--methods", "linucb"], ["--methods", ""], ["--runs", "1e4"], ["--alpha", "x"], ["--q"]):
+    for argv in (["--methods", "linucb"], ["--methods", ""], ["--runs", "1e4"], ["--alpha", "x"],
+                 ["--q"]):
         with pytest.raises(SystemExit) as end:
             parser.wanted(parser.parse_args(argv))
-        assert end.value.code == 2 and capsys.readouterr().err.count("\n") == 1
+        assert end.value.code == 2
+        assert capsys.readouterr().err.count("\n") == 1

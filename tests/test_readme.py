@@ -31,6 +31,17 @@ def copy(tmp_path_factory):
     return folder
 
 
+def run(folder, *words):
+    """Python with these arguments, started in a folder."""
+    return subprocess.run([sys.executable, *words], cwd=folder, capture_output=True, text=True)
+
+
+def python_block(start):
+    """The one block of Python in the README that matches this at its start."""
+    block, = re.findall(rf"```python\n({start}.*?)```", README, re.S)
+    return block
+
+
 # ---------------------------------------------------------------- both pages
 
 def test_every_function_and_class_that_is_named_exists():
@@ -44,9 +55,10 @@ def test_every_function_and_class_that_is_named_exists():
 
 
 def test_every_file_that_is_linked_or_named_is_there():
-    for page in (README, PAPER):
-        for name in re.findall(r"\]\(([\w/.]+)\)", page) + re.findall(r"`([\w/]+\.(?:py|md))`", page):
-            assert (ROOT / name).exists() or name == "mine.py", name
+    linked = re.findall(r"\]\(([\w/.]+)\)", README + PAPER)
+    named = re.findall(r"`([\w/]+\.(?:py|md))`", README + PAPER)
+    for name in linked + named:
+        assert (ROOT / name).exists() or name == "mine.py", name
 
 
 def test_no_placeholder_is_left():
@@ -65,9 +77,10 @@ def comparable(text, exact):
                          ids=[" ".join(command.split()[1:4]) for command, _ in COMMANDS])
 def test_every_command_prints_what_is_shown(command, output, copy):
     """Under another NumPy than that of the results the digits of runs may differ."""
-    done = subprocess.run([sys.executable, *shlex.split(command)[1:]], cwd=copy,
-                          capture_output=True, text=True)
-    assert command.startswith("python ") and done.returncode == 0, done.stderr
+    python, *words = shlex.split(command)
+    assert python == "python"
+    done = run(copy, *words)
+    assert done.returncode == 0, done.stderr
     record = tables.read_csv(ROOT / "results" / "synthetic.csv").one
     exact = record["numpy"] == np.__version__ or "--runs" not in command
     assert comparable(done.stdout, exact) == comparable(output, exact)
@@ -76,7 +89,8 @@ def test_every_command_prints_what_is_shown(command, output, copy):
 # ---------------------------------------------------------------- the README
 
 def test_the_readme_is_short():
-    assert len(README.splitlines()) <= 250 and len(README.encode()) <= 17_000
+    assert len(README.splitlines()) <= 250
+    assert len(README.encode()) <= 17_000
 
 
 def test_ci_runs_the_readmes_test_command():
@@ -88,11 +102,14 @@ def test_ci_runs_the_readmes_test_command():
 @pytest.mark.parametrize("name", ["run_arms", "run_synthetic", "run_ads"])
 def test_the_inline_script_metadata_names_numpy_alone(name):
     head = (ROOT / f"{name}.py").read_text().split("# ///\n")[0]
-    assert head == '# /// script\n# requires-python = ">=3.10"\n# dependencies = ["numpy>=1.24"]\n'
+    assert head == ('# /// script\n'
+                    '# requires-python = ">=3.10"\n'
+                    '# dependencies = ["numpy>=1.24"]\n')
 
 
 def test_algorithm_1_is_shown_as_the_code_has_it():
-    block, = [block for block in re.findall(r"```python\n(.*?)```", README, re.S) if "Alg1" in block]
+    blocks = re.findall(r"```python\n(.*?)```", README, re.S)
+    block, = [block for block in blocks if "Alg1" in block]
     source = (ROOT / "guideboot.py").read_text()
     assert "\n".join(f"    {line}".rstrip() for line in block.splitlines()) in source
 
@@ -103,29 +120,30 @@ def test_the_stated_numbers_of_lines_are_right():
 
 
 def test_the_readmes_own_script_runs(copy):
-    text, = re.findall(r"```python\n(import numpy.*?)```", README, re.S)
+    text = python_block("import numpy")
     (copy / "mine.py").write_text(text.replace("steps=2000, runs=10", "steps=20, runs=2"))
-    done = subprocess.run([sys.executable, "mine.py"], cwd=copy, capture_output=True, text=True)
+    done = run(copy, "mine.py")
     assert done.returncode == 0, done.stderr
-    assert "Mine" in done.stdout and (copy / "out" / "mine" / "shelf.svg").exists()
+    assert "Mine" in done.stdout
+    assert (copy / "out" / "mine" / "shelf.svg").exists()
 
 
 def test_the_readmes_live_system_learns():
     """The lines as they stand, on requests of the synthetic task."""
-    text, = re.findall(r"```python\n(agent = GuideBoot.*?)```", README, re.S)
     env = Synthetic(0)
     bag = LogisticBag(35, [np.random.default_rng(k) for k in range(5)])
     before = bag.published.copy()
     scope = dict(vars(guideboot), bag=bag, rng=np.random.default_rng(9), features=35,
                  requests=(env.observe() for _ in range(600)), show=lambda x: int(x[0] == 3))
-    exec(text, scope)
-    assert (bag.published != before).any() and len(scope["r_on"]) == 88
+    exec(python_block("agent = GuideBoot"), scope)
+    assert (bag.published != before).any()
+    assert len(scope["r_on"]) == 88
 
 
 def test_the_tour_runs_whole():
-    done = subprocess.run([sys.executable, ROOT / "tests" / "exercises" / "tour.py"],
-                          capture_output=True, text=True)
-    assert done.returncode == 0 and "0.2577" in done.stdout, done.stderr
+    done = run(ROOT, "tests/exercises/tour.py")
+    assert done.returncode == 0, done.stderr
+    assert "0.2577" in done.stdout
 
 
 # ---------------------------------------------------------------- PAPER.md
@@ -134,7 +152,7 @@ def test_the_tour_runs_whole():
 def test_every_line_of_a_listing_has_a_row_that_quotes_the_statement_under_its_mark(algorithm):
     section = PAPER.split(f"### Algorithm {algorithm}")[1].split("\n#")[0]
     rows = re.findall(r"^\| (\d+) \| .+? \| `(.+?)` \|", section, re.M)
-    found = marked(algorithm)
     assert [int(number) for number, _ in rows] == sorted(LISTING[algorithm])
+    found = marked(algorithm)
     for number, statement in rows:
         assert statement in found[int(number)], (number, statement, found[int(number)])

@@ -9,9 +9,11 @@ from lab import tables
 
 def test_the_quantile_equals_the_printed_tables():
     for df, expected in ((1, 12.7062), (2, 4.3027), (9, 2.2622), (49, 2.0096), (1000, 1.9623)):
-        assert tables.t_quantile(df) == pytest.approx(expected, abs=1e-2 if df == 1 else 2e-3)
+        error = 1e-2 if df == 1 else 2e-3
+        assert tables.t_quantile(df) == pytest.approx(expected, abs=error)
     assert tables.t_quantile(0) == math.inf
-    assert tables.t_quantile(9, intervals=5) == pytest.approx(3.2498, abs=2e-3)      # the 99.5 % quantile
+    quantile_995 = tables.t_quantile(9, intervals=5)
+    assert quantile_995 == pytest.approx(3.2498, abs=2e-3)
 
 
 def test_a_paired_interval_worked_by_hand():
@@ -28,13 +30,17 @@ def test_of_fewer_than_five_runs_no_error_is_known():
     assert tables.paired({0: 1.0, 1: 2.0}, {0: 0.0, 1: 0.0}) == (1.5, math.inf)
     assert tables.plus_minus(2.0, 1.25, "+.1f") == "+2.0 +- 1.2"
     assert tables.plus_minus(2.0, math.nan) == "2.0"
-    assert tables.plus_minus(*tables.paired({0: 1.0}, {1: 1.0})) == ""
+    nothing_in_common = tables.paired({0: 1.0}, {1: 1.0})
+    assert tables.plus_minus(*nothing_in_common) == ""
 
 
 def test_checkpoints_are_fifty_or_every_step_and_end_with_the_last():
-    for steps, expected in ((1, [1]), (5, [1, 2, 3, 4, 5]), (10_000, list(range(200, 10_001, 200)))):
-        assert tables.checkpoints(steps).tolist() == expected
-    assert len(tables.checkpoints(10_007)) == 50 and tables.checkpoints(10_007)[-1] == 10_007
+    assert tables.checkpoints(1).tolist() == [1]
+    assert tables.checkpoints(5).tolist() == [1, 2, 3, 4, 5]
+    assert tables.checkpoints(10_000).tolist() == list(range(200, 10_001, 200))
+    odd = tables.checkpoints(10_007)
+    assert len(odd) == 50
+    assert odd[-1] == 10_007
 
 
 def record(numbers, **more):
@@ -42,15 +48,20 @@ def record(numbers, **more):
 
 
 @pytest.mark.parametrize("columns, row", [
-    (("method",), "A, the first"), (("setting", "method"), ("online", "B")),
-    (("method", "alpha"), ("B", 0.3)), (("setting", "method", "models"), ("online", "B", 5))])
+    (("method",), "A, the first"),
+    (("setting", "method"), ("online", "B")),
+    (("method", "alpha"), ("B", 0.3)),
+    (("setting", "method", "models"), ("online", "B", 5)),
+])
 def test_a_result_file_gives_back_what_was_written(tmp_path, columns, row):
     results = tables.Results(columns)
-    results.add(row, 10, record({"regret": 1 / 3, "own": -0.0}, curve=[1e-300, 0.1, 1 / 3], tuned="no"))
+    numbers = {"regret": 1 / 3, "own": -0.0}
+    results.add(row, 10, record(numbers, curve=[1e-300, 0.1, 1 / 3], tuned="no"))
     results.add(row, 9, record({"regret": math.inf}, call="m.f(x='a, b')"))
     (tmp_path / "r.csv").write_text(tables.csv_text(results))
     back = tables.read_csv(tmp_path / "r.csv")
-    assert back.columns == columns and list(back.records[row]) == [9, 10]
+    assert back.columns == columns
+    assert list(back.records[row]) == [9, 10]
     assert back.records[row] == results.records[row]
 
 
@@ -61,11 +72,14 @@ def test_what_is_no_result_file_is_refused(tmp_path, text):
         tables.read_csv(tmp_path / "r.csv")
 
 
-def test_a_table_is_sorted_by_the_score_in_its_direction():
-    for score, order in (("regret", ["low", "high", "lost"]), ("reward", ["high", "low", "lost"])):
-        results = tables.Results()
-        for row, value in (("low", 1.0), ("lost", np.nan), ("high", 2.0)):
-            for seed in range(5):
-                results.add(row, seed, record({score: value + 0.01 * seed * (row == "high")}))
-        lines = tables.score_table(results, "low").splitlines()[2:]
-        assert [line.split()[0] for line in lines] == order and "5 diverged" in lines[2]
+@pytest.mark.parametrize("score, order", [
+    ("regret", ["low", "high", "lost"]), ("reward", ["high", "low", "lost"])])
+def test_a_table_is_sorted_by_the_score_in_its_direction(score, order):
+    results = tables.Results()
+    for seed in range(5):
+        results.add("low", seed, record({score: 1.0}))
+        results.add("lost", seed, record({score: np.nan}))
+        results.add("high", seed, record({score: 2.0 + 0.01 * seed}))
+    lines = tables.score_table(results, "low").splitlines()[2:]
+    assert [line.split()[0] for line in lines] == order
+    assert "5 diverged" in lines[2]

@@ -1,9 +1,11 @@
 """10. Drift and forgetting: one reason why the online methods may win on the ads (Tables 3 and 4).
 
-After half of the run below, tastes turn over: the best action becomes the worst. `replay` resamples its whole history, the
-half that has become false too. Write a History that resamples only its newest `window` rows, and compare, with the change and
-without it, run by run: `python -m tests.exercises.ex10_forgetting`. (A single 300 without the turn is a run that settled on the
-second best action early; it happens to either.) Then try it on the ads: `run_ads.py` with and without `--drift 0`.
+After half of the run below, tastes turn over: the best action becomes the worst. `replay` resamples
+its whole history, the half that has become false too. Write a History that resamples only its
+newest `window` rows, and compare, with the change and without it, run by run:
+`python -m tests.exercises.ex10_forgetting`. (A single 300 without the turn is a run that settled on
+the second best action early; it happens to either.) Then try it on the ads: `run_ads.py` with and
+without `--drift 0`.
 """
 import numpy as np
 
@@ -16,8 +18,12 @@ class Recent(guideboot.History):
     window = 500
 
     def resample(self, shape, rng):
-        """Rows (shape, J) and rewards (shape), drawn uniformly with replacement from the newest `window` stored, or all if fewer."""
-        raise NotImplementedError("see guideboot.History.resample: only the rows that it draws from are others")
+        """Rows (shape, J) and rewards (shape), drawn uniformly with replacement.
+
+        They are drawn from the newest `window` stored, or all if fewer.
+        """
+        raise NotImplementedError("see guideboot.History.resample: only the rows that it draws "
+                                  "from are others")
 
 
 class Turning:
@@ -41,13 +47,16 @@ class Turning:
 
 def regret(history, turn, runs=5, steps=3000):
     """Regret of GuideBoot in the second half of each run, with this kind of history."""
-    ours, total = guideboot.History, []
+    ours = guideboot.History
+    total = []
     guideboot.History = history
     try:
         for seed in range(runs):
             env = Scored(Turning(seed, turn), steps)
-            bag = LogisticBag(5, [stream(seed, "models", k) for k in range(5)], learning_rate=0.01)
-            guideboot.replay(guideboot.GuideBoot(bag, stream(seed, "agent"), guideboot.AdCount(5)), env, steps, b=32)
+            rngs = [stream(seed, "models", k) for k in range(5)]
+            bag = LogisticBag(5, rngs, learning_rate=0.01)
+            agent = guideboot.GuideBoot(bag, stream(seed, "agent"), guideboot.AdCount(5))
+            guideboot.replay(agent, env, steps, b=32)
             total.append(env.regret[steps // 2:].sum())
     finally:
         guideboot.History = ours
@@ -56,5 +65,7 @@ def regret(history, turn, runs=5, steps=3000):
 
 if __name__ == "__main__":
     for turn in (1500, None):
+        words = "with the turn   " if turn else "without the turn"
         for history in (Recent, guideboot.History):
-            print("with the turn   " if turn else "without the turn", f"{history.__name__:8}", regret(history, turn, runs=10).round().astype(int))
+            found = regret(history, turn, runs=10).round().astype(int)
+            print(words, f"{history.__name__:8}", found)
