@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lab import charts, runs, tables
+from lab import alpha, charts, runs, tables
 from lab.command import call, number, parameters
 from lab.paper import PAPER, SCORE, ads_tables, world_of
 from lab.tables import label, parts
@@ -460,6 +460,8 @@ def shown(path):
         return show_tuning(path.stem.split("_")[1], results)
     if path.stem.startswith("sweep_"):
         return show_sweep(results)
+    if path.stem.startswith("alpha_"):
+        return alpha.show(results)
     return ads_tables(results) if path.stem.startswith("ads_") else runs.shown(results)
 
 

@@ -26,7 +26,7 @@ def description(method):
 
 def shown_files():
     """The committed results without those of the tuning."""
-    return [path for path in RESULTS.glob("**/*.csv") if not path.stem.startswith("tune_")]
+    return [path for path in RESULTS.glob("**/*.csv") if not path.stem.startswith(("tune_", "alpha_"))]
 
 
 # ---------------------------------------------------------------- tuning
