@@ -28,7 +28,7 @@ BUGS = [
     [("guideboot.py", "        drawn = (self.size * rng.random(shape)).astype(np.intp)     # (K, b)\n",
       "        drawn = (self.size * rng.random(shape[1:])).astype(np.intp)\n"
       "        drawn = np.tile(drawn, (shape[0], 1))                       # (K, b)\n")],
-    [("nn.py", "zip(self.models, self.projected):", "zip(self.models, () if self.table_optimizer.t else self.projected):")],
+    [("nn.py", "        self.projected.forget()\n", "")],
     [("baselines.py", "self.strength * np.sqrt(2.0 * math.log(t) / count)", "self.strength * 2.0 * math.log(t) / count"),
      ("baselines.py", "self.strength * math.sqrt(math.log(t + 1)) * np.sqrt(norm2)", "self.strength * math.log(t + 1) * norm2")],
     [("guideboot.py", "    return int(ties[int(len(ties) * rng.random())])", "    return int(ties[0])")],
