@@ -580,3 +580,28 @@ def test_either_bag_runs_on_either_task():
         gb.online(agent, env, 40, 8)
         assert agent.density.count.sum() == 80 * env.fields
         assert all((p != old).any() for p, old in zip(parameters(model), start))
+
+
+# ---------------------------------------------------------------- bad arguments
+
+INF = math.inf
+
+
+@pytest.mark.parametrize("check, good, bad, allowed", [
+    (nn.positive, (1e-300, 1, 1e300), (0, -1, INF, math.nan), "a finite number above 0"),
+    (nn.finite, (0, 0.5, 1e300), (-1e-9, INF, math.nan), "a finite number, 0 or more"),
+    (nn.probability, (0, 0.5, 1), (-1e-9, 1.0001, math.nan), "0 to 1"),
+    (nn.whole, (1, 2.0, np.int64(3)), (0, 1.5, -1, math.nan), "a whole number, 1 or more")])
+def test_an_argument_is_passed_on_or_refused_with_its_name_value_and_what_is_allowed(
+        check, good, bad, allowed):
+    for value in good:
+        assert check("x", value) == value
+    for value in bad:
+        with pytest.raises(ValueError) as error:
+            check("x", value)
+        assert str(error.value) == f"x must be {allowed}, got {value!r}"
+
+
+def test_a_bag_needs_a_model():
+    with pytest.raises(ValueError, match="rngs must be one random generator for each model"):
+        nn.LogisticBag(5, [])
