@@ -68,8 +68,8 @@ class Stopwatch:
 
 # ---------------------------------------------------------------- the synthetic task
 
-def guideboot():
-    bag = nn.LogisticBag(35, [envs.stream(0, "models", k) for k in range(5)])
+def guideboot(K=5):
+    bag = nn.LogisticBag(35, [envs.stream(0, "models", k) for k in range(K)])
     return gb.GuideBoot(bag, envs.stream(0, "agent"), gb.FastHarmonic(35))
 
 
@@ -96,6 +96,12 @@ def fakes_cost_nothing():
     ones = np.ones(w.shape)
     value = ratio(lambda: agent.bag.update(X, w, y), lambda: agent.bag.update(X, ones, r), 200)
     told("a gradient step with fakes / without", value, "at most 1.10")
+
+
+def decisions_cost_what_greedy_ones_cost():
+    X, many, one = envs.Synthetic(0).observe(), guideboot(5), guideboot(1)
+    told("a GuideBoot decision / a greedy decision", ratio(
+        lambda: many.choose(X, 1), lambda: one.choose(X, 1), 500), "at most 1.05")
 
 
 def steps_do_not_grow():
@@ -162,6 +168,7 @@ if __name__ == "__main__":
     argparse.ArgumentParser(description=__doc__).parse_args()
     best = 1e6 * min(timed(product(), 50) for _ in range(40))
     print(f"NumPy {np.__version__}; the yardstick takes {best:.0f} us here at best\n")
-    for measure in (steps_of_the_synthetic_task, fakes_cost_nothing, steps_do_not_grow,
-                    learning_the_ads, serving_the_ads, steps_of_the_ads):
+    for measure in (steps_of_the_synthetic_task, fakes_cost_nothing,
+                    decisions_cost_what_greedy_ones_cost, steps_do_not_grow, learning_the_ads,
+                    serving_the_ads, steps_of_the_ads):
         measure()

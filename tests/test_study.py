@@ -158,16 +158,6 @@ def test_the_report_is_of_the_files(tmp_path):
         assert f"({name.with_suffix('.svg').as_posix()})" in text
 
 
-def test_files_agree_where_they_hold_the_same_runs():
-    files = {path.stem: tables.read_csv(path).values() for path in RESULTS.glob("s*.csv")}
-    density = files["sweep_density"]
-    for seed in range(100, 150):
-        no_fakes = density["Online GuideBoot", "none"][seed]
-        assert files["sweep_shuffle"]["shuffle", 0.01][seed] == no_fakes
-        for method in ("GuideBoot", "Online GuideBoot"):
-            assert density[method, "harmonic"][seed] == files["synthetic"][method][seed]
-
-
 @pytest.mark.parametrize("method, seed", [("Random", 107), ("OBB", 103)])
 def test_cells_of_the_committed_table_come_out_again(method, seed):
     """Exactly, on the arithmetic that made choices.json and the table. Another may round a near-tie
