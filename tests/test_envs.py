@@ -7,8 +7,6 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import baselines
 import envs
@@ -17,16 +15,13 @@ import guideboot as gb
 
 def test_the_example_in_the_docstring_runs_and_learns(capsys):
     """Executed as it stands; GuideBoot has less than a third of the random policy's regret."""
-    text = envs.__doc__
-    shelf = text[text.index("    import numpy"):text.index("and GuideBoot on it")]
-    run = text[text.index("    from envs"):text.index("Randomness comes")]
     scope = {}
-    exec(textwrap.dedent(shelf), scope)
-    exec(textwrap.dedent(run), scope)
+    for start, end in (("import numpy", "and GuideBoot on it"), ("from envs", "Randomness comes")):
+        text = envs.__doc__.split(f"    {start}")[1].split(end)[0]
+        exec(textwrap.dedent(f"    {start}{text}"), scope)
     random = envs.Scored(scope["Shelf"](np.random.default_rng(0)), 1000)
     gb.online(baselines.RandomPolicy(np.random.default_rng(1)), random, 1000, 50)
-    assert float(capsys.readouterr().out) == scope["env"].regret.sum()
-    assert scope["env"].regret.sum() < random.regret.sum() / 3
+    assert float(capsys.readouterr().out) < random.regret.sum() / 3
 
 
 def test_streams_differ_by_seed_purpose_and_model_and_repeat_exactly():
@@ -47,79 +42,64 @@ class Fixed:
         self.pull = lambda a: r
 
 
-class Frame:
-    """Like a table of pandas, and nearly a Request: a length, items, values that NumPy reads."""
+def observed(**given):
+    """An environment that is checked, its candidates seen."""
+    env = envs.checked(Fixed(**given))
+    env.observe()
+    return env
 
-    def __init__(self, values):
-        self.values = self.items = np.array(values)
 
-    def __len__(self):
-        return len(self.values)
-
-    def __array__(self, dtype=None, copy=None):
-        return self.values
+SHAPE = r"candidates must be whole numbers of shape \(m, 3\), m at least 1, got "
 
 
 @pytest.mark.parametrize("X, message", [
-    (np.empty((0, 3), int), "m at least 1, got"),
-    ([[0.0, 25.0, 30.0]], r"shape \(m, 3\), m at least 1, got float64 of shape \(1, 3\)"),
-    ([[0, 25]], r"shape \(m, 3\), m at least 1, got int64 of shape \(1, 2\)"),
-    ([0, 25, 30], r"shape \(m, 3\), m at least 1, got int64 of shape \(3,\)"),
-    ([[[0], [25], [30]]], r"shape \(m, 3\), m at least 1, got int64 of shape \(1, 3, 1\)"),
-    (Frame([[0, 25, 0.5]]), r"shape \(m, 3\), m at least 1, got float64 of shape \(1, 3\)"),
-    ({"action": [0, 1]}, r"shape \(m, 3\), m at least 1, got object of shape \(\)"),
-    ([[0, 25, 30], [0, 25, -1]], r"ids must be 0 to 34 \(env.features - 1\), got -1"),
-    (np.array([[-3, 25, 30]], np.int8), "ids must be 0 to 34 .*, got -3"),
-    ([[0, 35, 30]], "ids must be 0 to 34 .*, got 35"),
-])
-def test_wrong_candidates_are_refused_in_a_line_that_says_what_is_allowed(X, message):
-    with pytest.raises(ValueError, match=message) as error:
-        envs.checked(Fixed(X)).observe()
-    assert "\n" not in str(error.value)
+    (np.empty((0, 3), int), SHAPE),
+    ([[0.0, 25.0, 30.0]], SHAPE + r"float64 of shape \(1, 3\)"),
+    ([[0, 25]], SHAPE + r"int.* of shape \(1, 2\)"),
+    ({"action": [0, 1]}, SHAPE + "object"),                      # has items, and is no Request
+    (np.array([[0, 25, 30], [0, -3, 30]], np.int8), "ids must be 0 to 34 .*, got -3"),
+    ([[0, 35, 30]], r"ids must be 0 to 34 \(env.features - 1\), got 35")])
+def test_wrong_candidates_are_refused(X, message):
+    with pytest.raises(ValueError, match=message):
+        observed(X=X)
 
 
-@pytest.mark.parametrize("X", [
-    [[0, 25, 34]], Frame([[0, 25, 34]]), np.array([[0, 25, 34]], np.uint8),
-    np.array([[0, 25, 34]], np.uint64)])
+@pytest.mark.parametrize("X", [[[0, 25, 34]], np.array([[0, 25, 34]], np.uint8)])
 def test_whatever_reads_as_rows_of_ids_becomes_an_array_of_indices(X):
     X = envs.checked(Fixed(X)).observe()
-    assert type(X) is np.ndarray
     assert X.dtype == np.intp
     assert X.tolist() == [[0, 25, 34]]
 
 
 def test_a_choice_outside_the_candidates_is_refused():
-    env = envs.checked(Fixed())
-    env.observe()
+    env = observed()
     assert env.pull(0) == env.pull(1) == 0
     for a in (-1, 2, math.nan):
         with pytest.raises(ValueError, match=f"the chosen index must be whole, 0 to 1, got {a}"):
             env.pull(a)
 
 
-def rewarded(r):
-    """The reward r, as it passes."""
-    env = envs.checked(Fixed(r=r))
-    env.observe()
-    return env.pull(0)
-
-
-@pytest.mark.parametrize("r", [0, 1, True, np.bool_(False), np.int64(1), 0.0, 1.0, np.float32(0)])
+@pytest.mark.parametrize("r", [0, 1, True, np.int64(1), np.float32(0)])
 def test_any_zero_or_one_is_a_reward_and_becomes_an_int(r):
-    assert type(rewarded(r)) is int
-    assert rewarded(r) == r
+    assert repr(observed(r=r).pull(0)) == str(int(r))
 
 
-@pytest.mark.parametrize("r", [2, -1, 0.5, math.nan, np.array([1]), None, "1"])
+@pytest.mark.parametrize("r", [2, -1, 0.5, math.nan, np.array([1]), None])
 def test_a_reward_other_than_zero_or_one_is_refused(r):
     with pytest.raises(ValueError, match="^rewards must be 0 or 1, got "):
-        rewarded(r)
+        observed(r=r).pull(0)
 
 
-def test_a_request_passes_untouched_and_checking_twice_wraps_once():
-    request = envs.Request(np.array([2]), np.array([1, 0]), np.array([[4, 7], [5, 8]]))
+def test_a_request_reads_like_its_array_of_rows_and_passes_untouched():
+    table = np.array([[4, 7], [5, 8], [6, 7], [4, 8], [6, 8]])
+    request = envs.Request(np.array([2]), np.array([4, 0]), table)
+    assert len(request) == 2
+    assert np.asarray(request).tolist() == [[2, 6, 8], [2, 4, 7]]
+    assert request[1].tolist() == [2, 4, 7]
+    assert request[..., 1].tolist() == [6, 4]
     env = envs.checked(Fixed(request))
     assert env.observe() is request
+    assert env.pull(1) == 0
     assert envs.checked(env) is env
 
 
@@ -139,7 +119,7 @@ class MovesOn:
         return self.rows[self.i][a]
 
     def pull(self, a):
-        r = self._expected(a) > 0.5
+        r = self._expected(a) >= 0.5
         self.i = (self.i + 1) % len(self.rows)
         return int(r)
 
@@ -152,28 +132,22 @@ def scored(env, choices, **options):
     return books
 
 
-def test_expected_rewards_are_asked_before_pull_which_may_move_on():
-    """Best: 0.9, 0.7, 0.6. The oracle chooses 0, 1, 0 and has regret 0; its opposite the gaps."""
-    rows = [0.9, 0.1], [0.2, 0.7], [0.6, 0.5]
-    assert scored(MovesOn(*rows), [0, 1, 0]).regret.tolist() == [0.0, 0.0, 0.0]
-    assert scored(MovesOn(*rows), [1, 0, 1]).regret == pytest.approx([0.8, 0.5, 0.1])
-
-
 def test_each_kind_of_score_has_its_books_and_its_numbers():
-    """Choices 0, 0, 0, 1 of [3/4, 1/4]: rewards 1, 1, 1, 0, regrets 0, 0, 0, 1/2."""
-    env, choices = MovesOn([0.75, 0.25]), [0, 0, 0, 1]
+    """Choices 1, 1, 0, 0 have the expected rewards 1/4, 1/2, 3/4, 1/4, the regrets 1/2, 0, 0, 1/4,
+    and the rewards 0, 1, 1, 0, if they are asked for before `pull` moves on."""
+    env, choices = MovesOn([0.75, 0.25], [0.25, 0.5]), [1, 1, 0, 0]
     books = scored(env, choices)
-    assert books.score == "regret"                                        # it has expected rewards
-    assert list(books.numbers().items()) == [("regret", 0.5), ("reward", 0.75)]
-    assert books.rewards.tolist() == [1, 1, 1, 0]
+    assert list(books.numbers().items()) == [("regret", 0.75), ("reward", 0.5)]
+    assert books.regret.tolist() == [0.5, 0.0, 0.0, 0.25]
+    assert books.rewards.tolist() == [0, 1, 1, 0]
     env.score = "expected"
     books = scored(env, choices)
-    assert list(books.numbers().items()) == [("reward", 0.625), ("clicks", 0.75)]
-    assert books.expected.tolist() == [0.75, 0.75, 0.75, 0.25]
+    assert list(books.numbers().items()) == [("reward", 0.4375), ("clicks", 0.5)]
+    assert books.expected.tolist() == [0.25, 0.5, 0.75, 0.25]
     assert len(books.regret) == 0                                         # the others keep no books
     env.score = "reward"
-    assert scored(env, choices).numbers() == {"reward": 0.75}
-    assert scored(Fixed(r=1), choices).score == "reward"                  # it has none
+    assert scored(env, choices).numbers() == {"reward": 0.5}
+    assert scored(Fixed(r=1), choices).numbers() == {"reward": 1.0}       # no expected rewards
 
 
 def test_progress_is_told_twenty_times_or_at_every_step():
@@ -206,32 +180,18 @@ def test_bernoulli_arms_are_drawn_within_their_bounds_or_given(options, y):
 
 
 def test_synthetic_task_is_the_papers():
-    """Actions 0-24 in order, x1 and x2 uniform on five values, independent, fresh per step.
-
-    2500 steps cross two blocks and have 62,500 rows: each pair (x1, x2) comes 2500 times, give or
-    take five standard deviations sqrt(62,500 0.04 0.96).
-    """
-    env = envs.Synthetic(7)
-    X = np.stack([env.observe().copy() for _ in range(2500)])
-    assert X.shape == (2500, 25, 3)
-    assert (X[:, :, 0] == np.arange(25)).all()
-    pairs = np.bincount(((X[:, :, 1] - 25) * 5 + X[:, :, 2] - 30).ravel())
-    assert len(pairs) == 25
-    assert (abs(pairs - 2500) < 5 * math.sqrt(62_500 * 0.04 * 0.96)).all()
-    assert len({x.tobytes() for x in X}) == 2500
-    w = env._w
-    y = [1 / (1 + math.exp(-(w[a] + w[x1] + w[x2] - 1))) for a, x1, x2 in X[-1]]
-    np.testing.assert_allclose(env._expected(), y, rtol=1e-14)
-
-
-def test_weights_contexts_and_rewards_come_from_their_own_streams():
+    """25 actions, x1 and x2 uniform on five values, afresh for each action and step; two blocks."""
     env = envs.Synthetic(3)
-    assert (env._w == envs.stream(3, "weights").uniform(-0.25, 0.25, 35)).all()
-    values = envs.stream(3, "contexts").integers(0, 5, (1024, 25, 2))
-    uniforms = envs.stream(3, "rewards").random(1024)
-    for x, u in zip(values, uniforms):
-        assert (env.observe()[:, 1:] == x + [25, 30]).all()
-        assert env.pull(4) == (u < env._expected()[4])
+    w = envs.stream(3, "weights").uniform(-0.25, 0.25, 35)
+    contexts, rewards = envs.stream(3, "contexts"), envs.stream(3, "rewards")
+    for _ in range(2):
+        values, uniforms = contexts.integers(0, 5, (1024, 25, 2)), rewards.random(1024)
+        for x, u in zip(values, uniforms):
+            X = np.column_stack([np.arange(25), x + [25, 30]])
+            y = 1 / (1 + np.exp(1 - w[X].sum(axis=1)))
+            assert (env.observe() == X).all()
+            np.testing.assert_allclose(env._expected(), y, rtol=1e-14)
+            assert env.pull(4) == (u < y[4])
 
 
 def small_ads(seed):
@@ -253,23 +213,10 @@ def test_every_method_faces_the_same_requests_and_reward_uniforms(task):
     assert other._expected()[0] != y
 
 
-@pytest.mark.parametrize("task", [envs.BernoulliArms, envs.Synthetic, small_ads])
-def test_what_an_agent_gets_is_ids_and_nothing_public_holds_expected_rewards(task):
-    env = task(0)
-    X = env.observe()
-    for part in vars(X).values() if task is small_ads else [X]:
-        assert part.dtype.kind == "i"
-    hidden = set(env._expected())
-    for name, value in vars(env).items():
-        if not name.startswith("_"):
-            assert not (isinstance(value, np.ndarray) and hidden & set(value.ravel())), name
-
-
 # ---------------------------------------------------------------- stand-ins for the ads: 5.2
 
-@lru_cache
+@lru_cache                                                       # making one takes time
 def ads(task, scale):
-    """The environment is shared by the tests, for making it takes time."""
     return envs.Ads(0, task, scale)
 
 
@@ -278,18 +225,8 @@ def jump(env, day):
     env.served, env.i = int(env.steps * day / envs.DAYS), env.block - 1
 
 
-def test_a_request_reads_like_its_array_of_rows():
-    table = np.array([[4, 7], [5, 8], [6, 7], [4, 8], [6, 8]])
-    request = envs.Request(np.array([2]), np.array([4, 0]), table)
-    assert len(request) == 2
-    assert np.asarray(request).tolist() == [[2, 6, 8], [2, 4, 7]]
-    assert request[1].tolist() == [2, 4, 7]
-    assert request[..., 1].tolist() == [6, 4]
-
-
 @pytest.mark.parametrize("name, value", [
-    ("task", "C"), ("scale", 0.009), ("scale", 1.1), ("drift", -0.1), ("drift", 10.1),
-    ("world", -1), ("world", 0.5)])
+    ("task", "C"), ("scale", 0.009), ("scale", 1.1), ("drift", -0.1), ("world", 0.5)])
 def test_a_world_that_cannot_be_is_refused(name, value):
     with pytest.raises(ValueError, match=f"{name} must be .*, got {value!r}"):
         envs.Ads(0, **{"scale": 0.02, name: value})
@@ -299,11 +236,10 @@ def test_a_world_that_cannot_be_is_refused(name, value):
     ("A", 4_500_000, 8_900, 250, 450, 4_200, 12_000),
     ("B", 14_700_000, 6_500, 100, 200, 4_300, 9_400)])
 def test_at_scale_one_the_statistics_are_table_2s(task, steps, n, low, high, context, ad):
-    env = ads(task, 1.0)
+    env, sizes, seen = ads(task, 1.0), set(), set()
     assert (env.steps, env.features) == (steps, context + ad)
     assert env.table.shape == (n, 12)
     assert (len(env.context_sizes), env.context_sizes.sum()) == (13, context)
-    sizes, seen = set(), set()
     for day in np.linspace(0.1, 4.9, 8):
         jump(env, day)
         for _ in range(500):
@@ -332,19 +268,16 @@ def test_shrinking_keeps_impressions_per_ad_and_five_to_nine_candidates(task, sc
 
 
 @pytest.mark.parametrize("task", "AB")
-def test_ads_come_and_go_and_every_ad_is_live_for_a_quarter_of_a_day(task):
-    """Of the ads of the first moment many are there a day later, and few on the last day."""
-    env = ads(task, 1.0)
+def test_ads_come_and_go_and_candidates_are_those_that_are_live_each_once(task):
+    """Every ad is live for a quarter of a day. Of those of the first moment many are there a day
+    later, and few on the last day. In 500 requests all that are live come up."""
+    env, seen = ads(task, 1.0), set()
     assert (env.launch <= envs.DAYS - 0.25).all()
     assert (env.retire - np.maximum(env.launch, 0.0) >= 0.25 - 1e-12).all()
     first, second, last = (set(env._live(day).nonzero()[0]) for day in (0.0, 1.0, 4.9))
     assert min(len(first), len(last)) > 2 * env.high
     assert 0.2 < len(first & second) / len(first) < 0.9
     assert len(first & last) < 0.2 * len(first)
-
-
-def test_candidates_are_live_ads_without_repetition_and_all_live_ads_come_up():
-    env, seen = ads("A", 1.0), set()
     jump(env, 2.5)
     for _ in range(500):
         items = env.observe().items
@@ -369,11 +302,8 @@ def test_the_mix_of_contexts_follows_the_hour_and_popularity_is_skewed():
 @pytest.mark.parametrize("task", "AB")
 @pytest.mark.parametrize("scale", [0.02, 1.0])
 def test_random_policies_get_one_per_cent_and_the_best_ad_is_lift_logits_above(task, scale):
-    """2,400 requests over all hours, as the calibration's; both are samples, so within 8 %.
-
-    The best candidate's logit is `lift` above the average one's, within 12 %: it is the maximum of
-    m numbers of variance about 1, which are nearly normal.
-    """
+    """2,400 requests over all hours, as the calibration's: both are samples, so within 8 %. The
+    best candidate is the maximum of m numbers that are nearly standard normal: within 12 %."""
     env, random, gain = ads(task, scale), [], []
     for day in (np.arange(120) + 0.5) / 24:
         jump(env, day)
@@ -390,17 +320,13 @@ def test_random_policies_get_one_per_cent_and_the_best_ad_is_lift_logits_above(t
 
 
 def click_rate(env, a):
-    """The docstring's formula for one candidate, field by field, with no memory of questions.
-
-    A turn of the hidden context vectors by an angle is a product of complex numbers.
-    """
+    """The docstring's formula for one candidate; a turn by an angle as a complex product."""
     angle = env.drift * np.pi / 4 * env.day / 5
     ids, item, n = env.ids[env.i], env.items[a], len(env.ids[env.i])
     effect = 0.5 * sum(env._context_effect[j] for j in ids) / math.sqrt(n)
     u = sum(env._u[j] for j in ids) / math.sqrt(4 * n)                    # (8,)
     u = ((u[0::2] + 1j * u[1::2]) * np.exp(1j * angle)).view(float)
-    taste = u[:4] @ env._v[item, :4]
-    whim = u[4:] @ env._v[item, 4:]
+    taste, whim = u[:4] @ env._v[item, :4], u[4:] @ env._v[item, 4:]
     now, later = env._feature_appeal[:, item]
     appeal = env._own_appeal[item] + math.cos(angle) * now + math.sin(angle) * later
     liking = (math.sqrt(0.3) * appeal + math.sqrt(0.6) * math.tanh(taste)
@@ -408,34 +334,19 @@ def click_rate(env, a):
     return 1 / (1 + math.exp(-(env._base + effect + env._spread * liking)))
 
 
-@given(st.lists(st.tuples(st.sampled_from(["observe", "all", "one", "pull"]), st.integers(0, 4)),
-                min_size=5, max_size=12), st.sampled_from([0.1, 2.5, 4.9]))
-def test_no_answer_is_that_of_another_candidate_or_another_request(questions, day):
-    env = ads("A", 0.1)
+@pytest.mark.parametrize("day", [0.1, 2.5, 4.9])
+def test_no_answer_is_that_of_another_candidate_or_another_request(day):
+    """The answer to a question is kept; here one comes twice, or again after the next request."""
+    env, everyone = ads("A", 0.1), slice(None)
     jump(env, day)
-    env.observe()
-    for question, a in questions:
-        if question == "observe":
-            env.observe()
-        elif question == "all":
-            rates = [click_rate(env, b) for b in range(len(env.items))]
-            np.testing.assert_allclose(env._expected(), rates, rtol=1e-9)
-        elif question == "one":
-            assert env._expected(a) == pytest.approx(click_rate(env, a), rel=1e-9)
-        else:
-            assert env.pull(a) == (env._uniform[env.i] < click_rate(env, a))
-
-
-def test_what_an_oracle_is_scored_with_is_what_it_was_promised():
-    books, independent, promised = envs.Scored(small_ads(0), 600), small_ads(0), []
-    for _ in range(600):
-        books.observe()
-        independent.observe()
-        a = books._expected().argmax()
-        promised.append(independent._expected()[a])
-        books.pull(a)
-    np.testing.assert_allclose(books.expected, promised, rtol=1e-6)       # kept in float32
-    assert books.numbers()["reward"] > 0.023                              # random gets 0.01
+    for _ in range(20):
+        env.observe()
+        rates = np.array([click_rate(env, a) for a in range(len(env.items))])
+        for a in (1, 1, everyone, 2, everyone, everyone, 0, 1):
+            np.testing.assert_allclose(env._expected(a), rates[a], rtol=1e-9)
+        u = env._uniform[env.i] = rates[:2].mean()                       # one of the two clicks
+        for a in (1, 0, 0, 1):
+            assert env.pull(a) == (u < rates[a])
 
 
 def test_in_five_days_tastes_turn_by_an_eighth_of_a_circle_and_without_drift_not():
@@ -449,13 +360,12 @@ def test_in_five_days_tastes_turn_by_an_eighth_of_a_circle_and_without_drift_not
 
 
 def test_time_stands_still_in_a_block_and_passes_from_the_first_day_to_the_fifth():
-    """Block i of 45,000 requests is at their middle, 5 (512 i + 256) / 45,000 days; then 5."""
+    """Block i of 45,000 requests is at its middle, 5 (512 i + 256) / 45,000 days; then 5."""
     env = envs.Ads(0, "A", scale=0.01)
     for i in range(89):
         env.observe()
         assert env.day == pytest.approx(min(5 * (512 * i + 256) / 45_000, 5))
         env.i += 511                                                      # the last of the block
-    assert env.day == 5
 
 
 def test_a_world_is_fixed_and_a_seed_draws_its_requests():
@@ -466,18 +376,14 @@ def test_a_world_is_fixed_and_a_seed_draws_its_requests():
     assert not (one.observe().context == same.observe().context).all()
 
 
-WORLD_A = [-5.60282433808, 1.21138413517, 486, 135000, 6, 36, 22, 267, 29, 17,
-           373.080803776, 1039.4334477, 1416599,
-           1335, 175353, 135161, 14.4605596259, 6, 1.46291245323]
-WORLD_B = [-5.48426610077, 1.09931283934, 411, 441000, 6, 37, 23, 195, 28, 15,
-           238.085707527, 757.549471308, 870154,
-           826, 80152, 138351, 7.13435933308, 2, 1.05502618965]
-
-
-@pytest.mark.parametrize("task, portrait", [("A", WORLD_A), ("B", WORLD_B)])
+@pytest.mark.parametrize("task, portrait", [
+    ("A", [-5.60282433808, 1.21138413517, 486, 135000, 6, 36, 22, 267, 29, 17, 373.080803776,
+           1039.4334477, 1416599, 1335, 175353, 135161, 14.4605596259, 6, 1.46291245323]),
+    ("B", [-5.48426610077, 1.09931283934, 411, 441000, 6, 37, 23, 195, 28, 15, 238.085707527,
+           757.549471308, 870154, 826, 80152, 138351, 7.13435933308, 2, 1.05502618965])])
 def test_the_two_worlds_are_the_ones_that_the_results_are_from(task, portrait):
-    """Numbers in which every constant of the simulator has a part: the world, then sums over
-    requests on three days. Whoever changes them must make all results anew."""
+    """The world, then sums over requests on three days: every constant of the simulator has a part
+    in them. Whoever changes them must make all results anew."""
     env = envs.Ads(3, task, scale=0.03)
     world = [env._base, env._spread, env.features, env.steps, *env.context_sizes[:3],
              *env.ad_sizes[:3], env.launch.sum(), env.retire.sum(), env.table.sum()]
@@ -492,33 +398,14 @@ def test_the_two_worlds_are_the_ones_that_the_results_are_from(task, portrait):
     assert [*world, *sums] == pytest.approx(portrait, rel=1e-9)
 
 
-def test_the_helpers_worked_by_hand():
-    """field_sizes: 2 + floor(13 (1, 0.7, 0.49) / 2.19) = 7, 6, 4; the first gets the rest."""
-    assert envs.field_sizes(19, 3).tolist() == [9, 6, 4]
-    assert envs.field_sizes(6, 3).tolist() == [2, 2, 2]
-    np.testing.assert_allclose(envs.zipf(3), [6 / 11, 3 / 11, 2 / 11])
-    assert envs.standard(np.array([1.0, 5.0])).tolist() == [-1, 1]
-    assert envs.standard(np.array([[1.0, 5.0], [4.0, 2.0]]), axis=1).tolist() == [[-1, 1], [1, -1]]
-    turned = envs.turned(np.array([[1.0, 0.0, 0.0, 2.0]]), np.pi / 2)
-    np.testing.assert_allclose(turned, [[0, 1, -2, 0]], atol=1e-15)
-
-
 # ---------------------------------------------------------------- any table with a label
-
-TABLE = """colour, weight, taste
- red, 1.5, good
- blue, ?, bad
- red, 2.5, good
- green, 3.5, bad
- blue, 4.5, ?
- , 0.5, so so
-"""
-
 
 @pytest.fixture
 def table(tmp_path):
     path = tmp_path / "fruit.csv"
-    path.write_text(TABLE)
+    path.write_text("colour, weight, taste, ripe\n red, 1.5, good, yes\n blue, ?, bad, yes\n"
+                    " red, 2.5, good, no\n green, 3.5, bad, no\n blue, 4.5, ?, no\n"
+                    " , 0.5, so so, yes\n")
     return path
 
 
@@ -528,36 +415,28 @@ def test_a_table_becomes_numbers_with_bins_for_numbers_and_one_for_missing(table
     values, sizes, labels, classes = envs.read_table(table, "taste", bins=2)
     assert classes == ["bad", "good", "so so"]
     assert labels.tolist() == [1, 0, 1, 0, 2]
-    assert values.tolist() == [[3, 1], [1, 0], [3, 2], [2, 2], [0, 1]]
-    assert sizes.tolist() == [4, 3]
+    assert values.tolist() == [[3, 1, 2], [1, 0, 2], [3, 2, 1], [2, 2, 1], [0, 1, 2]]
+    assert sizes.tolist() == [4, 3, 3]
 
 
-@pytest.mark.parametrize("crossed", [True, False])
-def test_a_labelled_table_has_a_candidate_for_each_class_and_rewards_the_right_one(table, crossed):
-    env = envs.checked(envs.Labelled(3, table, "taste", crossed=crossed, bins=2))
-    assert env.env.steps == 5
-    values, sizes, labels, classes = envs.read_table(table, "taste", bins=2)
+@pytest.mark.parametrize("crossed, starts", [(True, [3, 15, 24]), (False, [3, 7, 10])])
+def test_a_labelled_table_has_a_candidate_for_each_class(table, crossed, starts):
+    """Ids 0, 1, 2 are the classes; then come 4, 3 and 3 values, crossed three times as many, with
+    those of the next class after those of one."""
+    values, sizes, labels, _ = envs.read_table(table, "taste", bins=2)
+    env = envs.Labelled(3, table, "taste", crossed=crossed, bins=2)
+    assert (env.steps, env.fields, env.features) == (5, 4, 33 if crossed else 13)
     seen = []
     for _ in range(5):
-        X = env.observe()
-        y = env.env._expected()
-        assert X.shape == (3, 3)
-        assert sorted(y) == [0, 0, 1]
-        assert env.pull(int(y.argmax())) == 1
-        assert env.pull(int(y.argmin())) == 0
-        ids = X[:, 1:]
-        assert len(np.unique(ids)) == (6 if crossed else 2)      # two columns, three classes
-        seen.append(tuple(X[0, 1:] - env.env.first[0, 1:]))
-    assert sorted(seen) == sorted(map(tuple, values.tolist()))
-    with pytest.raises(ValueError, match="steps must be at most 5"):
+        X, y = env.observe(), env._expected()
+        v, right = X[0, 1:] - starts, int(y.argmax())
+        for a in range(3):
+            assert X[a].tolist() == [a, *(starts + v + crossed * a * sizes)]
+            assert env.pull(a) == y[a] == (a == right)
+        seen.append([*v, right])
+    assert sorted(seen) == sorted([*v, a] for v, a in zip(values.tolist(), labels))
+    with pytest.raises(ValueError, match="steps must be at most 5, .*, got 6"):
         env.observe()
-
-
-def test_every_pair_of_class_and_value_has_an_id_of_its_own(table):
-    env = envs.Labelled(0, table, "taste", bins=2)
-    ids = {(a, j, v): env.first[a, 1 + j] + v
-           for a in range(3) for j, size in enumerate((4, 3)) for v in range(size)}
-    assert sorted([*ids.values(), 0, 1, 2]) == list(range(env.features))
 
 
 def test_rows_are_shuffled_by_the_seed_and_rewards_flipped_with_the_noise(tmp_path):
@@ -571,16 +450,15 @@ def test_rows_are_shuffled_by_the_seed_and_rewards_flipped_with_the_noise(tmp_pa
         first.observe()
         right = int(first._expected().argmax())
         assert sorted(first._expected()) == [0.25, 0.75]
-        flipped += first.pull(right) == 0
         assert first.pull(right) != first.pull(1 - right)
-    assert abs(flipped - 500) < 5 * (2000 * 0.25 * 0.75) ** 0.5
+        flipped += first.pull(right) == 0
+    assert abs(flipped - 500) < 5 * math.sqrt(2000 * 0.25 * 0.75)
 
 
 @pytest.mark.parametrize("text, label, message", [
-    ("a,b\n1,2\n3\n", "b", r"row 3: must have 2 cells, like the header, got 1 \(to column a\)"),
+    ("a,b,c,d\n1,2,3\n", "b", r"row 2: must have 4 cells, like .*, got 3 \(to column c\)"),
     ("a,b\n", "b", "table must be a CSV file with a header and rows"),
     ("a,b\n1,2\n", "c", "label must be one of the columns a, b, got 'c'"),
-    ("a,b\n1,x\n2,x\n", "b", "two classes or more"),
     ("a,b\n1,?\n2,?\n", "b", "two classes or more")])
 def test_a_bad_table_is_told_in_one_line(tmp_path, text, label, message):
     (tmp_path / "t.csv").write_text(text)
