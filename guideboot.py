@@ -162,7 +162,10 @@ class Agent:
 
 
 class GuideBoot(Agent):
-    """The bootstrap guided by fake samples. GuideBoot in `replay`, Online GuideBoot in `online`."""
+    """The bootstrap guided by fake samples. GuideBoot in `replay`, Online GuideBoot in `online`.
+
+    What an alpha comes to depends on the density and the number of fields: look at `fakes()`.
+    """
     shuffle = True
 
     def __init__(self, bag, rng, density, alpha=1.0):
@@ -174,7 +177,10 @@ class GuideBoot(Agent):
         self.density.update(X)                                      # Alg1:10 Alg3:12
 
     def samples(self, X, r):
-        g = guidance(self.density(X), self.alpha)                   # Alg1:14-18 Alg3:16-20  (K, B)
+        rho = self.density(X)                                       # (K, B)
+        if not np.minimum.reduce(rho, None) >= 0.0:                 # nan, too
+            raise ValueError(f"a density must be 0 or more, got {np.min(rho)}")
+        g = guidance(rho, self.alpha)                               # Alg1:14-18 Alg3:16-20
         self.weights, clicks = fake_samples(r, g, self.rng)
         return self.weights, clicks
 

@@ -64,7 +64,7 @@ def main():
         if what == "pytest":
             command = [sys.executable, "-m", "pytest", "-q", "--tb=line", *options]
             return subprocess.call(command, cwd=folder)
-        if what.startswith("run_") and "--out" not in options:
+        if what.startswith("run_") and not any(word.startswith("--out") for word in options):
             options += ["--out", f"out/bug{number}"]
         return subprocess.call([sys.executable, str(Path(folder) / what), *options])
 

@@ -34,8 +34,8 @@ BUGS = [
       "    agent.update_density(X[0])                                      # Alg3:12\n")],
 
     [("guideboot.py",
-      "        g = guidance(self.density(X), self.alpha)                   "
-      "# Alg1:14-18 Alg3:16-20  (K, B)\n"
+      "        g = guidance(rho, self.alpha)                               "
+      "# Alg1:14-18 Alg3:16-20\n"
       "        self.weights, clicks = fake_samples(r, g, self.rng)\n"
       "        return self.weights, clicks\n",
       "        return np.ones(r.shape), r\n"

@@ -343,3 +343,15 @@ def test_a_method_is_refused_by_the_loop_where_it_makes_no_sense(method, loop):
     bag = LogisticBag(35, [generator()])
     with pytest.raises(ValueError, match=f"agent must be one for .*, got '{method.__name__}'"):
         loop(method(bag, generator()), envs.Synthetic(0), 5, 2)
+
+
+@pytest.mark.parametrize("rho", [np.nan, -1.0])
+def test_a_density_that_gives_no_number_from_0_on_is_refused(rho):
+    """nan would mean no fakes at all, and a negative number fakes for certain, without a word."""
+    class Bad(gb.AdCount):
+        def __call__(self, X):
+            return np.full(X.shape[:-1], rho)
+    bag = LogisticBag(35, [np.random.default_rng(0)])
+    agent = gb.GuideBoot(bag, np.random.default_rng(0), Bad(35))
+    with pytest.raises(ValueError, match="a density must be 0 or more, got"):
+        gb.replay(agent, envs.Synthetic(0), 3, 4)

@@ -929,8 +929,8 @@ LISTING = {
     1: {1: "History(env", 2: "rng.standard_normal", 3: "np.zeros(features)", 4: "for t in",
         5: "env.observe()", 6: "rng.random()", 7: "scores(k, X)", 8: "argmax(scores",
         9: "history.append", 10: "density.update", 11: "resample((bag.K", 12: "resample((bag.K",
-        13: "1 + F1 + F0", 14: "guidance(self.density", 15: "alpha / np.maximum",
-        16: "F1 =", 17: "F0 =", 18: "guidance(self.density", 19: "samples(X_b",
+        13: "1 + F1 + F0", 14: "guidance(rho, self.alpha)", 15: "alpha / np.maximum",
+        16: "F1 =", 17: "F0 =", 18: "guidance(rho, self.alpha)", 19: "samples(X_b",
         20: "bag.update(X_b", 21: "bag.update(X_b", 22: "bag.update(X_b", 23: "publish"},
     2: {1: "rng.standard_normal", 2: "while t < steps", 3: "[], []", 4: "for t in",
         5: "env.observe()", 6: "scores(k, X)", 7: "argmax(scores", 8: "env.pull(a)",
@@ -938,8 +938,8 @@ LISTING = {
     3: {1: "rng.standard_normal", 2: "np.zeros(features)", 3: "while t < steps", 4: "[], []",
         5: "for t in", 6: "env.observe()", 7: "rng.random()", 8: "scores(k, X)",
         9: "argmax(scores", 10: "env.pull(a)", 11: "np.array(X_on)", 12: "density.update",
-        13: "np.tile", 14: "permuted", 15: "agent.samples(X, r)", 16: "guidance(self.density",
-        17: "alpha / np.maximum", 18: "F1 =", 19: "F0 =", 20: "guidance(self.density",
+        13: "np.tile", 14: "permuted", 15: "agent.samples(X, r)", 16: "guidance(rho, self.alpha)",
+        17: "alpha / np.maximum", 18: "F1 =", 19: "F0 =", 20: "guidance(rho, self.alpha)",
         21: "agent.samples(X, r)", 22: "bag.update(X[:, part]", 23: "publish", 24: "t += size"},
 }
 
