@@ -182,6 +182,7 @@ def test_bernoulli_arms_are_drawn_within_their_bounds_or_given(options, y):
 def test_synthetic_task_is_the_papers():
     """25 actions, x1 and x2 uniform on five values, afresh for each action and step; two blocks."""
     env = envs.Synthetic(3)
+    assert (env.fields, env.features) == (3, 35)
     w = envs.stream(3, "weights").uniform(-0.25, 0.25, 35)
     contexts, rewards = envs.stream(3, "contexts"), envs.stream(3, "rewards")
     for _ in range(2):
