@@ -52,7 +52,7 @@ def show(results):
         lines.append([name, f"{alpha:g}", per_sample, *cells])
     heads = ["Density", "alpha", "fakes", *(f"learning rate {rate:g}" for rate in RATES)]
     head = (f"Cumulative regret after {results.steps:,} steps (minus that without fakes at the\n"
-            "same rate, mean +- half-width of the 95 % interval); fakes per real sample at the end.")
+            "same rate, mean +- half-width of the 95 % interval); fakes per sample at the end.")
     return f"{head}\n\n{tables.text_table(heads, lines)}", None
 
 

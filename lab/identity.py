@@ -244,12 +244,15 @@ def verify(modules, files):
 
 
 def is_current(module, path):
-    """Are the functions of a module those of its file, or was that edited after the import?
+    """Are functions and CONSTANTS of a module those of its file, or was it edited after the import?
 
     A module that was not loaded in the usual way (by a test runner) cannot be compared.
     """
     if type(module.__loader__) is not importlib.machinery.SourceFileLoader:
         return True
+    for name, value in constants(path):
+        if repr(vars(module).get(name)) != repr(value):
+            return False
     in_file = {essence(code) for code in codes(compile(path.read_bytes(), str(path), "exec"))}
     for value in vars(module).values():
         for function in (value, *(vars(value).values() if isinstance(value, type) else ())):
@@ -258,6 +261,16 @@ def is_current(module, path):
                 if essence(code) not in in_file:
                     return False
     return True
+
+
+def constants(path):
+    """(name, value) of the lines NAME = number, word or tuple of a module."""
+    for node in ast.parse(path.read_bytes()).body:
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "").isupper():
+            try:
+                yield node.targets[0].id, ast.literal_eval(node.value)
+            except ValueError:                       # something that is computed
+                pass
 
 
 def codes(code):

@@ -68,9 +68,7 @@ def compare(methods, task, steps=None, runs=None, seed=0, out="out", name=None, 
         raise SystemExit(2) from None
     except KeyboardInterrupt:
         raise SystemExit(130) from None
-    print(f"{name}: {tables.plural(len(methods), 'method')}, "
-          f"{tables.plural(len(jobs) // len(methods), 'run')} of {jobs[0].steps:,} steps each; "
-          f"{len(missing)} to be made", flush=True)
+    announce(name, jobs, len(methods), len(missing))
     runner = Runner(list(missing.values()), store)
     with runner.ctrl_c():
         code = run_missing(runner, workers, executor)
@@ -78,13 +76,20 @@ def compare(methods, task, steps=None, runs=None, seed=0, out="out", name=None, 
         if results.records:
             text, figure = (show or shown)(beside(results, others, against))
             written = write_files(store.path.parent, name, results, figure)
-            print(f"{notes(results, others, against)}\n{text}\n")
-            print(f"{tables.duration(time.monotonic() - started)}. {written}")
+            spent = tables.duration(time.monotonic() - started)
+            print(f"{notes(results, others, against)}\n{text}\n\n{spent}. {written}")
             code = code or int(not written.startswith("Written"))
     if code:
         raise SystemExit(code)
     return {row: {seed: record["numbers"] for seed, record in by_seed.items()}
             for row, by_seed in results.records.items()}
+
+
+def announce(name, jobs, methods, missing):
+    """Say what is asked for, before it takes time."""
+    runs = tables.plural(len(jobs) // methods, "run")
+    print(f"{name}: {tables.plural(methods, 'method')}, {runs} of {jobs[0].steps:,} steps each; "
+          f"{missing} to be made", flush=True)
 
 
 def run_missing(runner, workers, executor):

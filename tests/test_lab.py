@@ -258,6 +258,13 @@ def test_code_that_is_edited_during_a_run_is_refused_by_a_worker_that_starts_lat
         identity._imported.pop("mine")                       # as if it had never been looked at
 
 
+def test_a_constant_that_is_edited_after_its_import_is_noticed(mine):
+    path = Path("mine.py").resolve()
+    assert identity.is_current(sys.modules["mine"], path)
+    path.write_text(MINE.replace("import numpy as np", "import numpy as np\nRATE = 0.5"))
+    assert not identity.is_current(sys.modules["mine"], path)
+
+
 @pytest.mark.parametrize("call, named", [
     ("compare({'L': lambda env, steps, seed: 0}, Shelf, 9)", "<lambda>"),
     ("compare({'M': partial(mine, q=1)}, Shelf, 9)", "option 'q'"),

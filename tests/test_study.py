@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import envs
 import guideboot as gb
 import run_synthetic
-from lab import identity, runs, store, study, tables
+from lab import alpha, identity, runs, store, study, tables
 from lab.variants import SHUFFLE, Unguided
 
 RESULTS = runs.TUNED.parent
@@ -23,8 +23,9 @@ def description(method):
 
 
 def shown_files():
-    """The committed results without those of the tuning."""
-    return [path for path in RESULTS.glob("**/*.csv") if not path.stem.startswith(("tune_", "alpha_"))]
+    """The committed results that have a figure."""
+    without = ("tune_", "alpha_")                                # tables without a figure
+    return [path for path in RESULTS.glob("**/*.csv") if not path.stem.startswith(without)]
 
 
 # ---------------------------------------------------------------- tuning
@@ -176,3 +177,23 @@ def test_a_bad_call_of_the_study_is_one_line(capsys, argv):
     with pytest.raises(SystemExit, match="2"):
         study.main(argv)
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_alpha_is_compared_on_a_table_of_ones_own(tmp_path, monkeypatch, capsys):
+    path = tmp_path / "fruit.csv"
+    path.write_text("colour,taste\n" + "red,good\nblue,bad\n" * 20)
+    monkeypatch.setattr(alpha, "STEPS", 30)
+    monkeypatch.setattr(alpha, "ALPHAS", (1.0,))
+    alpha.main(["--table", str(path), "--label", "taste", "--runs", "5", "--out", str(tmp_path)])
+    results = tables.read_csv(tmp_path / "alpha_fruit.csv")
+    assert len(results.records) == 3 + 2 * 3                     # none, two densities; three rates
+    regret, fakes = results.values(), results.values("fakes")
+    guided, none = regret["harmonic", 1.0, 0.01], regret["none", 0.0, 0.01]
+    gap = np.mean([guided[seed] - none[seed] for seed in range(5)])
+    text = capsys.readouterr().out
+    assert f"({gap:+.1f} +- " in text
+    mean = np.mean([value for row in fakes if row[0] == "count" for value in fakes[row].values()])
+    assert f"{mean:.3f}" in text
+    with pytest.raises(SystemExit) as end:
+        alpha.main(["--table", str(path)])
+    assert end.value.code == 2

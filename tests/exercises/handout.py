@@ -1,7 +1,7 @@
 """Hand-outs cut from the real modules: a copy of the project without the bodies of some functions.
 
-  python tests/exercises/handout.py week1
-  python tests/exercises/handout.py guideboot.learn nn.MLPBag.gradient --out mine
+  python tests/exercises/handout.py week1                     writes the folder out/week1
+  python tests/exercises/handout.py guideboot.learn nn.MLPBag.gradient --out week1
 
 Signatures, docstrings and the marks of the listings stay; a body raises NotImplementedError with
 the place in the paper. The project's own tests are the check. Answers, spoilers and history are
@@ -27,10 +27,11 @@ SETS = {
 }
 TWINS = {"guideboot.Harmonic": ("guideboot.FastHarmonic",),      # what would give it away
          "nn.network": ("nn.ServedAds.scores",)}
-LEFT_OUT = (".*", "__pycache__", "out", "*.csv", "*.svg", "README.md", "PAPER.md", "choices.json",
-            "solutions.py", "silent_bug*.py", "test_silent_bug.py", "test_exercises.py",
-            "test_readme.py", "test_choices.py", "test_study.py", "test_handout.py", "handout.py",
-            "tour.py", "CITATION.cff", "mine.py", "week*")
+FILES = ("guideboot.py", "baselines.py", "envs.py", "nn.py", "run_arms.py", "run_synthetic.py",
+         "run_ads.py", "pytest.ini", "requirements.txt", "results/tuned.json")
+LEFT_OUT = ("__pycache__", "*.json", "solutions.py", "silent_bug*.py", "test_silent_bug.py",
+            "test_exercises.py", "test_readme.py", "test_choices.py", "test_study.py",
+            "test_handout.py", "handout.py", "tour.py")
 
 
 def found(text, path):
@@ -101,7 +102,7 @@ def main(argv=None):
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.error = lambda message: parser.exit(2, f"handout.py: {message}\n")
     parser.add_argument("names", nargs="+", help=f"functions, classes, or a set: {', '.join(SETS)}")
-    parser.add_argument("--out", metavar="DIR", help="a new folder (default: the first name)")
+    parser.add_argument("--out", metavar="DIR", help="a new folder (default: out/NAME)")
     args = parser.parse_args(argv)
     names = [name for word in args.names for name in SETS.get(word, (word,))]
     for name in names:
@@ -109,10 +110,14 @@ def main(argv=None):
         node = found(module.read_text(), name.split(".")[1:]) if module.exists() else None
         if node is None or "." not in name or not list(bodies(node)):
             parser.error(f"names must be functions or classes of the modules, got {name!r}")
-    out = Path(args.out or args.names[0])
+    out = Path(args.out or f"out/{args.names[0]}")
     if out.exists():
         parser.error(f"argument --out: must be a new folder, got {str(out)!r}")
-    shutil.copytree(ROOT, out, ignore=shutil.ignore_patterns(*LEFT_OUT, out.name))
+    for folder in ("lab", "tests"):
+        shutil.copytree(ROOT / folder, out / folder, ignore=shutil.ignore_patterns(*LEFT_OUT))
+    (out / "results").mkdir()
+    for name in FILES:
+        shutil.copy(ROOT / name, out / name)
     for name in [*names, *(twin for name in names for twin in TWINS.get(name, ()))]:
         path = out / f"{name.split('.')[0]}.py"
         path.write_text(cut(path.read_text(encoding="utf-8"), name)[0], encoding="utf-8")
