@@ -15,7 +15,7 @@ a weight w, how many log-losses it stands for, and y, how many of these are clic
 fake non-clicks beside it is w = 1 + F1 + F0, y = r + F1.
 
 LogisticBag and MLPBag read like the formulas. What is written for speed has a name of its own, and
-a test that it equals the plain form: sum_last, sum_rows, shifted_relu, Projected, ServedAds.
+a test that it equals the plain form: sum_last, sum_rows, shifted_relu, ServedAds.
 """
 import math
 from functools import lru_cache
@@ -331,46 +331,13 @@ def shifted_relu(a, c):
     return np.maximum(a, -c, out=a)
 
 
-class Projected:
-    """The items' half of e W1: a row (128,) for each model and item, computed when first asked for.
-
-    Only a third of the ads is live at a time, and most of the work of publishing would be to
-    project the others. So publishing makes all rows stale, and `take` projects those it needs.
-    """
-
-    def __init__(self, models, items):
-        b1 = models[0][2]                                                    # (1, 128)
-        self.models, self.items = models, items
-        self.rows = np.empty((len(models), len(items), b1.size), b1.dtype)   # (K, n, 128)
-        self.stale = np.ones(len(items), bool)                               # (n,)
-
-    def forget(self):
-        """To be called when the models have changed."""
-        self.stale[:] = True
-
-    def project(self, items):
-        """Compute the rows of these l items, for all models: the next may be asked for them too."""
-        ids = self.items.take(items, axis=0)                                 # (l, J - C)
-        for (E, W1, *_), rows in zip(self.models, self.rows):
-            e = E.take(ids, axis=0).reshape(len(items), -1)                  # (l, 8 (J - C))
-            rows[items] = e @ W1[-e.shape[1]:]
-        self.stale[items] = False
-
-    def take(self, k, items):
-        """The rows (m, 128) that model k has for these items: a copy, to be overwritten."""
-        stale = self.stale.take(items)
-        if np.count_nonzero(stale) > 0:                                      # faster than any()
-            self.project(items[stale])
-        return self.rows[k].take(items, axis=0)
-
-
 class ServedAds(MLPBag):
     """An MLPBag that is asked for one request at a time, and answers fast.
 
     A request has `context`, the ids (C,) of the first C fields, and `items`, the indices (m,) of
     its candidates in the table `items` (n, J - C) with the ids of the other fields. So e W1 has two
     halves. The context's is the same for all candidates and computed once. The items' is a row of
-    `projected`, kept until the next `publish`. With a for the items and c for the context:
+    `projected` (K, n, 128), which `publish` computes. With a for the items and c for the context:
 
         h1 = relu(a1 + c1)    a1 = the items' half            c1 = the context's half + b1
         h2 = relu(a2 + c2)    a2 = shifted_relu(a1, c1) W2    c2 = c1 W2 + b2
@@ -379,11 +346,15 @@ class ServedAds(MLPBag):
 
     def __init__(self, fields, features, rngs, items, **options):
         super().__init__(fields, features, rngs, **options)
-        self.projected = Projected(self.models, items)
+        self.items = items
+        self.projected = np.empty((self.K, len(items), self.hidden), self.dtype)
+        self.publish()
 
     def publish(self):
         super().publish()
-        self.projected.forget()
+        for (E, W1, *_), projected in zip(self.models, self.projected):
+            e = E.take(self.items, axis=0).reshape(len(self.items), -1)      # (n, 8 (J - C))
+            np.matmul(e, W1[-e.shape[1]:], out=projected)
 
     def scores(self, k, request, mask=None):
         """The logits (m,) of the published model k; a `mask` (128,) multiplies the units of h2."""
@@ -394,7 +365,7 @@ class ServedAds(MLPBag):
         c1 = e @ W1[:e.shape[1]] + b1                                        # (1, 128)
         c2 = c1 @ W2 + b2                                                    # (1, 128)
         c3 = c2 @ w3.T + b3                                                  # (1, 1)
-        a1 = self.projected.take(k, request.items)                           # (m, 128)
+        a1 = self.projected[k].take(request.items, axis=0)                   # (m, 128)
         a2 = shifted_relu(a1, c1) @ W2                                       # (m, 128)
         a3 = shifted_relu(a2, c2) @ w3.T                                     # (m, 1)
         return (a3 + c3)[:, 0]

@@ -397,7 +397,7 @@ def test_running_stays_in_float32_whatever_the_types_of_numbers_weights_and_clic
     model.update(X, w, y)
     model.publish()
     adam = model.optimizers[0]
-    arrays = [*parameters(model), *model.gradients, *model.published, model.projected.rows,
+    arrays = [*parameters(model), *model.gradients, *model.published, model.projected,
               adam.m, adam.v, adam.move(adam.m, adam.v, adam.m),
               model.scores(0, request([2], [4, 0])), nn.MLPBag.scores(model, 0, X[0])]
     assert {a.dtype for a in arrays} == {np.dtype(np.float32)}
@@ -499,38 +499,6 @@ def test_fast_serving_with_biases_and_a_mask_equals_the_plain_forward_pass(items
                  for x in np.asarray(r)]
         np.testing.assert_allclose(model.scores(0, r, mask), exact, rtol=1e-12)
         np.testing.assert_allclose(nn.MLPBag.scores(model, 0, r, mask), exact, rtol=1e-12)
-
-
-def test_items_are_projected_when_first_asked_for_as_the_plain_forward_pass_would():
-    """Items 4 and 0 are asked for, then 3 and 0, with 3 new; then again after learning, and so on.
-
-    In each round every model is compared, without a mask and with one.
-    """
-    model = nn.ServedAds(3, FEATURES, generators(3), ITEMS, dtype=np.float64, hidden=16)
-    rng = np.random.default_rng(2)
-    for _ in range(3):
-        assert model.projected.stale.all()
-        for items in ([4, 0], [3, 0], [2, 2]):
-            r = request([1], items)
-            for k in range(3):
-                for mask in (None, rng.integers(0, 2, 16) / 0.5):
-                    plain = nn.MLPBag.scores(model, k, np.asarray(r), mask)
-                    np.testing.assert_allclose(model.scores(k, r, mask), plain, atol=1e-12)
-        assert model.projected.stale.tolist() == [False, True, False, False, False]
-        model.update(*batch(rng, 3, 6))
-        model.publish()
-
-
-def test_rows_of_projected_items_are_copies_and_items_are_projected_once():
-    model = nn.ServedAds(3, FEATURES, generators(2), ITEMS, dtype=np.float64, hidden=16)
-    projected, asked = [], model.projected.project
-    model.projected.project = lambda items: (projected.append(items.tolist()), asked(items))
-    first = model.projected.take(0, np.array([4, 0]))
-    kept = first.copy()
-    first[:] = 7.0                                                           # as shifted_relu does
-    again = model.projected.take(0, np.array([4, 1, 0]))
-    assert (again[[0, 2]] == kept).all()
-    assert projected == [[4, 0], [1]]
 
 
 # ---------------------------------------------------------------- in the loops
