@@ -11,6 +11,7 @@ others have `choose` and `learn_from` and run in `online`:
     MCDropout             one model with a random dropout mask         real samples, dropout on
     GLMUCB, TSBLR         posterior of a logistic regression           every sample, exactly
     RandomPolicy          uniform                                      nothing: the yardstick
+    Ridge                 argmax of one model, a control of ours       real samples, shrunk weights
 """
 import math
 import time
@@ -19,7 +20,8 @@ import warnings
 import numpy as np
 
 from guideboot import Agent, Arms, argmax, bootstrap_mean, largest
-from nn import check, finite, positive, probability, sigmoid, sum_last, whole
+from nn import (LogisticBag, ServedAds, check, finite, positive, probability, sigmoid, sum_last,
+                whole)
 
 Bootstrap = Agent
 
@@ -142,6 +144,50 @@ class MCDropout(Agent):
         return argmax(self.bag.scores(0, X, mask), self.rng)
 
 
+# ---------------------------------------------------------------- a control: ridge, no fakes
+
+class Ridge(Agent):
+    """Greedy, with a ridge penalty in the place of fakes: a control of ours, not of the paper.
+
+    The loss is the sum over the t samples seen so far, plus precision / 2 times the sum of squared
+    weights (biases are free), so that what is rarely shown is estimated near the average. Bags learn
+    from mean losses; their penalty has the factor `ridge` = precision / t.
+    """
+
+    def __init__(self, bag, rng, precision=1.0):
+        super().__init__(bag, rng)
+        check("bag", type(bag).__name__, hasattr(bag, "ridge"), "a RidgeBag or RidgeAds")
+        self.precision, self.seen = finite("precision", precision), 0
+
+    def update_density(self, X):
+        self.seen += X.size // X.shape[-1]                       # one row, or the rows of a buffer
+
+    def samples(self, X, r):
+        self.bag.ridge = self.precision / self.seen
+        return super().samples(X, r)
+
+
+class RidgeBag(LogisticBag):
+    """Logistic regressions whose gradient has a ridge penalty."""
+    ridge = 0.0
+
+    def gradient(self, X, w, y):
+        gradient = super().gradient(X, w, y)
+        gradient[:, :-1] += self.ridge * self.theta[:, :-1]      # not the bias
+        return gradient
+
+
+class RidgeAds(ServedAds):
+    """Networks with a ridge penalty on W1, W2, w3 and the embeddings that a batch touches."""
+    ridge = 0.0
+
+    def gradient(self, X, w, y):
+        rows, row_gradients = super().gradient(X, w, y)
+        for weights, gradient in zip(self.weights[::2], self.gradients[::2]):
+            gradient += self.ridge * weights
+        return rows, row_gradients + self.ridge * self.table[rows]
+
+
 # ---------------------------------------------------------------- Bayesian logistic regression
 
 class LogisticPosterior:
@@ -234,13 +280,20 @@ def warn_of_cost(name, d):
 
 
 class TSBLR(LogisticPosterior):
-    """Thompson sampling with Bayesian logistic regression: greedy on one draw of the posterior."""
+    """Thompson sampling with Bayesian logistic regression: greedy on one draw of the posterior.
+
+    `strength`, ours, scales the draw's distance from the mode; the paper's is 1.
+    """
+
+    def __init__(self, fields, features, rng, precision=1.0, strength=1.0):
+        super().__init__(fields, features, rng, precision)
+        self.strength = finite("strength", strength)
 
     def draw(self):
         """theta ~ N(mode, H^-1): with H = L L' and e ~ N(0, I), L'^-1 e has covariance H^-1."""
         L = np.linalg.cholesky(self.H)
         e = self.rng.standard_normal(len(self.mode))
-        return self.mode + np.linalg.solve(L.T, e)
+        return self.mode + self.strength * np.linalg.solve(L.T, e)
 
     def choose(self, X, t):
         return argmax(sum_last(self.draw().take(self.active(X))), self.rng)

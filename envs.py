@@ -185,15 +185,16 @@ class BernoulliArms:
 class Synthetic:
     """The Bernoulli bandit of Section 5.1: m = 25 actions with ids [a, x1, x2].
 
-        y_a = sigmoid(w0[a] + w1[x1] + w2[x2] - 1),   all weights ~ U(-0.25, 0.25)
+        y_a = sigmoid(w0[a] + w1[x1] + w2[x2] + base),   all weights ~ U(-0.25, 0.25)
 
-    x1, x2 ~ U{1, 5} afresh for every action and step. One id space: actions 0-24, values of x1
-    25-29, values of x2 30-34. Steps are made in blocks, for speed.
+    x1, x2 ~ U{1, 5} afresh for every action and step; base is -1 in the paper. One id space:
+    actions 0-24, values of x1 25-29, values of x2 30-34. Steps are made in blocks, for speed.
     """
     fields, features, m, block = 3, 35, 25, 1024
 
-    def __init__(self, seed):
+    def __init__(self, seed, base=-1.0):
         self._w = stream(seed, "weights").uniform(-0.25, 0.25, self.features)      # w0, w1, w2
+        self._base = base
         self.contexts, self.rewards = stream(seed, "contexts"), stream(seed, "rewards")
         self.i = self.block - 1
 
@@ -208,7 +209,7 @@ class Synthetic:
         values = self.contexts.integers(0, 5, (n, self.m, 2)) + np.array([25, 30])
         actions = np.broadcast_to(np.arange(self.m)[:, None], (n, self.m, 1))
         self.X = np.concatenate([actions, values], axis=-1)                        # (n, m, J)
-        self._y = sigmoid(self._w.take(self.X).sum(axis=-1) - 1.0)                 # (n, m)
+        self._y = sigmoid(self._w.take(self.X).sum(axis=-1) + self._base)          # (n, m)
         self._u = self.rewards.random(n)
 
     def _expected(self):
@@ -366,17 +367,20 @@ class Ads:
     `lift` divided by the expected maximum of m standard normals (Blom's formula), so that the best
     candidate is about `lift` logits above the average one. `lift` was chosen by epsilon-greedy's
     row in Table 3 alone, so that it lands near it. (task, world, scale) fix the world; `seed` draws
-    requests, rewards and agents.
+    requests, rewards and agents, and the world too unless one is given. `known_ctr` is what an
+    operator knows of clicks beforehand; 0.5 is nothing.
     """
     fields, score = CONTEXT_FIELDS + AD_FIELDS, "expected"
     block, segments, d = 512, 16, 4
 
-    def __init__(self, seed, task="A", scale=1.0, world=0, drift=1.0):
+    def __init__(self, seed, task="A", scale=1.0, world=None, drift=1.0, known_ctr=0.5):
+        world = seed if world is None else world
         check("task", task, task in TABLE_2, " or ".join(TABLE_2))
         check("scale", scale, 0.01 <= scale <= 1.0, "0.01 to 1")
         check("drift", drift, 0.0 <= drift <= 10.0, "0 to 10")
         check("world", world, world >= 0 and world % 1 == 0, "a whole number, 0 or more")
-        self.scale, self.drift = scale, drift
+        check("known_ctr", known_ctr, 0.0 < known_ctr < 1.0, "above 0 and below 1")
+        self.scale, self.drift, self.known_ctr = scale, drift, known_ctr
         self._sizes(TABLE_2[task])
         rng = np.random.default_rng(["AB".index(task), world, round(1e6 * scale)])
         self._make_ads(rng)

@@ -223,11 +223,12 @@ class MLPBag:
 
         e = [E[x_1], ..., E[x_J]]   h1 = relu(e W1 + b1)   h2 = relu(h1 W2 + b2)   z = h2 w3' + b3
 
-    Model k draws its initial weights from rngs[k]. With `dropout` each unit of h2 is dropped in
-    training with that probability, drawn from `rng`. float32 is for running, float64 for checking.
+    Model k draws its initial weights from rngs[k]; b3 starts at `bias`. With `dropout` each unit of
+    h2 is dropped in training with that probability, drawn from `rng`. float32 is for running,
+    float64 for checking.
     """
 
-    def __init__(self, fields, features, rngs, learning_rate=0.001, dropout=0.0, rng=None,
+    def __init__(self, fields, features, rngs, learning_rate=0.001, dropout=0.0, rng=None, bias=0.0,
                  dtype=np.float32, embedding=8, hidden=128):
         check("dropout", dropout, 0 <= dropout < 1, "at least 0 and below 1")
         check("rng", rng, dropout == 0 or rng is not None, f"a generator if dropout is {dropout}")
@@ -253,6 +254,7 @@ class MLPBag:
         self.dense_gradient = np.zeros_like(self.dense)                      # (K, P)
         self.weights = split(self.dense, shapes)                             # W1, b1, ..., b3
         self.gradients = split(self.dense_gradient, shapes)                  # theirs, in this order
+        self.weights[-1][:] = bias
         self.optimizers = [Adam(row, learning_rate) for row in self.dense]
         self.published = [p.copy() for p in (self.E, *self.weights)]
         self.models = [[p[k] for p in self.published] for k in range(self.K)]    # views
@@ -267,6 +269,14 @@ class MLPBag:
         e = E.take(X, axis=0).reshape(len(X), -1)                            # (m, 8 J)
         h1, h2, z = network(e, *weights, 1.0 if mask is None else mask)
         return z
+
+    def dead_units(self, X):
+        """The share of h2's units that are 0 in all rows X (m, J), on average over the models."""
+        shares = []
+        for E, *weights in self.models:
+            _, h2, _ = network(E.take(X, axis=0).reshape(len(X), -1), *weights, 1.0)
+            shares.append(1.0 - (h2 > 0).any(axis=0).mean())
+        return float(np.mean(shares))
 
     def draw_mask(self, B):
         """0 for a dropped unit of h2, 1 / (1 - dropout) for the others; 1 without dropout."""

@@ -18,7 +18,10 @@ clicks would only add noise). Higher is better. The same command again only adds
 from lab.command import Command, call  # first: lab sets one BLAS thread, before NumPy is there
 from lab.paper import ads_tables
 
+import math
 from functools import partial
+
+import numpy as np
 
 import baselines
 from envs import AD_ID, Ads, stream
@@ -38,15 +41,18 @@ GIRO_ALPHA = 0.01        # paper  probability of a pseudo pair
 UCB_STRENGTH = 0.1       # paper  Deep-UCB1
 SHAPING = 0.25           # paper  Deep-TS-Beta
 DROPOUT = 0.1            # paper  MC-Dropout
+PRECISION = 1.0          # ours   ridge penalty of Ridge
+KNOWN_CTR = 0.5          # ours   what networks predict before the first sample; 0.5 is bias 0
 
 
 # ---------------------------------------------------------------- the methods: what each is made of
 
-def networks(env, seed, models, learning_rate, dropout=0.0):
+def networks(env, seed, models, learning_rate, dropout=0.0, kind=ServedAds):
     """K embedding networks with initial weights of their own."""
     rngs = [stream(seed, "models", k) for k in range(models)]
-    return ServedAds(env.fields, env.features, rngs, env.table, learning_rate=learning_rate,
-                     dropout=dropout, rng=stream(seed, "dropout"))
+    bias = math.log(env.known_ctr / (1.0 - env.known_ctr))
+    return kind(env.fields, env.features, rngs, env.table, learning_rate=learning_rate,
+                dropout=dropout, rng=stream(seed, "dropout"), bias=bias)
 
 
 def ad_count(features):
@@ -63,74 +69,90 @@ def run(agent, env, steps, setting, buffer, minibatches):
     """Learn every c steps: from the whole history (replay) or from the last c samples (online).
 
     Both see as many rows: replay makes n updates with b = c / n resampled rows for each model.
+    Returns the share of dead units, by the candidates of twenty requests after the last step.
     """
     c = buffer_size(buffer, env.scale)
     if setting == "replay":
         replay(agent, env, steps, -(-c // minibatches), every=c, updates=minibatches)
     else:
         online(agent, env, steps, c, minibatches)
+    X = np.concatenate([np.asarray(env.observe()) for _ in range(20)])
+    return {"dead": agent.bag.dead_units(X)}
 
 
 def e_greedy(env, steps, seed, setting="replay", epsilon=EPSILON, buffer=BUFFER,
              minibatches=MINIBATCHES, learning_rate=LEARNING_RATE):
     bag = networks(env, seed, 1, learning_rate)
     agent = baselines.EpsilonGreedy(bag, stream(seed, "agent"), epsilon)
-    run(agent, env, steps, setting, buffer, minibatches)
+    return run(agent, env, steps, setting, buffer, minibatches)
 
 
 def e_greedy_decay(env, steps, seed, setting="replay", epsilon=EPSILON, buffer=BUFFER,
                    minibatches=MINIBATCHES, learning_rate=LEARNING_RATE):
     bag = networks(env, seed, 1, learning_rate)
     agent = baselines.EpsilonGreedy(bag, stream(seed, "agent"), epsilon, decay=steps)
-    run(agent, env, steps, setting, buffer, minibatches)
+    return run(agent, env, steps, setting, buffer, minibatches)
 
 
 def deep_ts_beta(env, steps, seed, setting="replay", shaping=SHAPING, buffer=BUFFER,
                  minibatches=MINIBATCHES, learning_rate=LEARNING_RATE):
     bag = networks(env, seed, 1, learning_rate)
     agent = baselines.DeepTSBeta(bag, stream(seed, "agent"), ad_count(env.features), shaping)
-    run(agent, env, steps, setting, buffer, minibatches)
+    return run(agent, env, steps, setting, buffer, minibatches)
 
 
 def deep_ucb1(env, steps, seed, setting="replay", ucb_strength=UCB_STRENGTH, buffer=BUFFER,
               minibatches=MINIBATCHES, learning_rate=LEARNING_RATE):
     bag = networks(env, seed, 1, learning_rate)
     agent = baselines.DeepUCB1(bag, stream(seed, "agent"), ad_count(env.features), ucb_strength)
-    run(agent, env, steps, setting, buffer, minibatches)
+    return run(agent, env, steps, setting, buffer, minibatches)
 
 
 def mc_dropout(env, steps, seed, setting="replay", dropout=DROPOUT, buffer=BUFFER,
                minibatches=MINIBATCHES, learning_rate=LEARNING_RATE):
     bag = networks(env, seed, 1, learning_rate, dropout)
     agent = baselines.MCDropout(bag, stream(seed, "agent"))
-    run(agent, env, steps, setting, buffer, minibatches)
+    return run(agent, env, steps, setting, buffer, minibatches)
 
 
 def bootstrap(env, steps, seed, setting="replay", models=MODELS, buffer=BUFFER,
               minibatches=MINIBATCHES, learning_rate=LEARNING_RATE):
     agent = baselines.Bootstrap(networks(env, seed, models, learning_rate), stream(seed, "agent"))
-    run(agent, env, steps, setting, buffer, minibatches)
+    return run(agent, env, steps, setting, buffer, minibatches)
 
 
 def obb(env, steps, seed, setting="online", models=MODELS, buffer=BUFFER,
         minibatches=MINIBATCHES, learning_rate=LEARNING_RATE):
     agent = baselines.OBB(networks(env, seed, models, learning_rate), stream(seed, "agent"))
-    run(agent, env, steps, setting, buffer, minibatches)
+    return run(agent, env, steps, setting, buffer, minibatches)
 
 
 def giro(env, steps, seed, setting="replay", giro_alpha=GIRO_ALPHA, models=MODELS, buffer=BUFFER,
          minibatches=MINIBATCHES, learning_rate=LEARNING_RATE):
     bag = networks(env, seed, models, learning_rate)
     agent = baselines.Giro(bag, stream(seed, "agent"), giro_alpha)
-    run(agent, env, steps, setting, buffer, minibatches)
+    return run(agent, env, steps, setting, buffer, minibatches)
 
 
 def guideboot(env, steps, seed, setting="replay", alpha=ALPHA, density=ad_count, models=MODELS,
               buffer=BUFFER, minibatches=MINIBATCHES, learning_rate=LEARNING_RATE):
     bag = networks(env, seed, models, learning_rate)
     agent = GuideBoot(bag, stream(seed, "agent"), density(env.features), alpha)
-    run(agent, env, steps, setting, buffer, minibatches)
-    return {"fakes": agent.fakes()}
+    numbers = run(agent, env, steps, setting, buffer, minibatches)
+    return {**numbers, "fakes": agent.fakes()}
+
+
+def greedy(env, steps, seed, setting="replay", buffer=BUFFER, minibatches=MINIBATCHES,
+           learning_rate=LEARNING_RATE):
+    agent = baselines.Bootstrap(networks(env, seed, 1, learning_rate), stream(seed, "agent"))
+    return run(agent, env, steps, setting, buffer, minibatches)
+
+
+def ridge(env, steps, seed, setting="replay", precision=PRECISION, buffer=BUFFER,
+          minibatches=MINIBATCHES, learning_rate=LEARNING_RATE):
+    bag = networks(env, seed, 1, learning_rate, kind=baselines.RidgeAds)
+    agent = baselines.Ridge(bag, stream(seed, "agent"), precision)
+    return run(agent, env, steps, setting, buffer, minibatches)
 
 
 def random(env, steps, seed):
@@ -155,7 +177,7 @@ def oracle(env, steps, seed):
 
 
 BOTH = {"e-greedy": e_greedy, "e-greedy (decay)": e_greedy_decay, "Deep-TS-Beta": deep_ts_beta,
-        "Deep-UCB1": deep_ucb1, "MC-Dropout": mc_dropout}
+        "Deep-UCB1": deep_ucb1, "MC-Dropout": mc_dropout, "Greedy": greedy, "Ridge": ridge}
 REPLAY = {**BOTH, "Bootstrap": bootstrap, "Giro": giro, "GuideBoot": guideboot}
 ONLINE = {**BOTH, "OBB": obb, "Online GuideBoot": guideboot}
 YARDSTICKS = {"Random": random, "Oracle": oracle}
@@ -180,6 +202,7 @@ OPTIONS = {
     "ucb_strength": "factor of Deep-UCB1's bonus",
     "shaping": "Deep-TS-Beta's posterior reshaping",
     "dropout": "MC-Dropout's rate",
+    "precision": "ridge penalty of Ridge",
 }
 
 
@@ -191,14 +214,16 @@ def main(argv=None):
                          help="Table 3, Table 4 or both (default %(default)s)")
     command.add("scale", float, SCALE, "size of the task, 0.01 to 1, which is the paper's")
     command.add("steps", int, 0, "only the first N steps, so the first hours; 0: the five days")
-    command.add("world", int, 0, "another number, another invented world; seeds never change it")
+    command.add("world", int, -1, "the same invented world for all runs; -1: each has its own")
     command.add("drift", float, 1.0, "how fast tastes drift; 0: not at all")
+    command.add("known_ctr", float, KNOWN_CTR, "what networks predict before the first sample")
     args = command.parse_args(argv)
     methods = {row: method for row, method in command.wanted(args).items()
                if args.setting in ("both", row[0]) or (row[0] == "yardstick" and not args.methods)}
     if not methods:
         command.error(f"argument --methods: none of {args.methods} is in the {args.setting} table")
-    task = partial(Ads, task=args.task, scale=args.scale, world=args.world, drift=args.drift)
+    task = partial(Ads, task=args.task, scale=args.scale, drift=args.drift,
+                   world=None if args.world == -1 else args.world, known_ctr=args.known_ctr)
     print(f"Ads {args.task}: a stand-in for Tencent's simulator, which is not public; "
           f"scale {args.scale:g} (the paper: 1, 10 runs)", flush=True)
     command.compare(args, methods, task, args.steps or None, f"ads_{args.task}", show=ads_tables,

@@ -2,7 +2,7 @@
 # requires-python = ">=3.10"
 # dependencies = ["numpy>=1.24"]
 # ///
-"""Reproduce Figure 3 of the GuideBoot paper: ten methods on the synthetic task of Section 5.1.
+"""Reproduce Figure 3 of the GuideBoot paper: its methods on the synthetic task of Section 5.1.
 
   python run_synthetic.py                              a quick look, one to two minutes
   python run_synthetic.py --methods guideboot,ts-blr   two methods only
@@ -34,15 +34,16 @@ INIT = 0.1               # ours   standard deviation of the models' initial weig
 EPSILON = 0.1            # paper  epsilon-greedy; decays linearly to zero in the decay variant
 GIRO_ALPHA = 0.5         # paper  probability of a pseudo pair
 UCB_STRENGTH = 1.0       # paper  factor of sqrt(log(t + 1)) in GLM-UCB
-PRECISION = 1.0          # ours   prior precision of GLM-UCB and TS-BLR
+TS_STRENGTH = 1.0        # paper  factor of TS-BLR's draws
+PRECISION = 1.0          # ours   prior precision of GLM-UCB and TS-BLR, ridge penalty of Ridge
 
 
 # ---------------------------------------------------------------- the methods: what each is made of
 
-def bag_of(env, seed, models, learning_rate):
+def bag_of(env, seed, models, learning_rate, kind=LogisticBag):
     """K logistic regressions with initial weights of their own."""
     rngs = [stream(seed, "models", k) for k in range(models)]
-    return LogisticBag(env.features, rngs, learning_rate, init=INIT)
+    return kind(env.features, rngs, learning_rate, init=INIT)
 
 
 def guideboot(env, steps, seed, alpha=ALPHA, density=FastHarmonic, models=MODELS, batch=BATCH,
@@ -67,8 +68,8 @@ def glm_ucb(env, steps, seed, precision=PRECISION, ucb_strength=UCB_STRENGTH):
     online(agent, env, steps, 1)
 
 
-def ts_blr(env, steps, seed, precision=PRECISION):
-    agent = baselines.TSBLR(env.fields, env.features, stream(seed, "agent"), precision)
+def ts_blr(env, steps, seed, precision=PRECISION, ts_strength=TS_STRENGTH):
+    agent = baselines.TSBLR(env.fields, env.features, stream(seed, "agent"), precision, ts_strength)
     online(agent, env, steps, 1)
 
 
@@ -102,6 +103,16 @@ def e_greedy_decay(env, steps, seed, epsilon=EPSILON, batch=BATCH, learning_rate
     replay(agent, env, steps, batch)
 
 
+def greedy(env, steps, seed, batch=BATCH, learning_rate=LEARNING_RATE):
+    agent = baselines.Bootstrap(bag_of(env, seed, 1, learning_rate), stream(seed, "agent"))
+    replay(agent, env, steps, batch)
+
+
+def ridge(env, steps, seed, precision=PRECISION, batch=BATCH, learning_rate=LEARNING_RATE):
+    bag = bag_of(env, seed, 1, learning_rate, baselines.RidgeBag)
+    replay(baselines.Ridge(bag, stream(seed, "agent"), precision), env, steps, batch)
+
+
 def random(env, steps, seed):
     online(baselines.RandomPolicy(stream(seed, "agent")), env, steps, 1)
 
@@ -116,6 +127,8 @@ METHODS = {
     "Giro": giro,
     "e-greedy": e_greedy,
     "e-greedy (decay)": e_greedy_decay,
+    "Greedy": greedy,                  # these two: controls of ours
+    "Ridge": ridge,
     "Random": random,
 }
 
@@ -132,7 +145,8 @@ OPTIONS = {
     "epsilon": "epsilon-greedy's chance of a random choice",
     "giro_alpha": "Giro's probability of a pseudo pair",
     "ucb_strength": "factor of GLM-UCB's bonus",
-    "precision": "prior precision of GLM-UCB and TS-BLR",
+    "ts_strength": "factor of TS-BLR's draws",
+    "precision": "prior precision of GLM-UCB and TS-BLR, ridge penalty of Ridge",
 }
 
 

@@ -33,7 +33,7 @@ def world_of(results):
     options = dict(re.findall(r"(\w+)=([^,)]+)", results.one["task"]))
     task = options["task"][1]
     title = f"Ads {task} (a stand-in), scale {options['scale']}, {results.steps:,} steps"
-    for name, usual in (("drift", "1.0"), ("world", "0")):
+    for name, usual in (("drift", "1.0"), ("world", "None")):
         if options[name] != usual:
             title += f", {name} {options[name]}"
     return task, title

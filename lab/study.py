@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lab import alpha, charts, runs, tables
+from lab import alpha, charts, real, runs, tables, why
 from lab.command import call, number, parameters
 from lab.paper import PAPER, SCORE, ads_tables, world_of
 from lab.tables import label, parts
@@ -28,49 +28,67 @@ from guideboot import AdCount, FastHarmonic
 from lab.variants import SHUFFLE, Unguided, ads_no_fakes, no_fakes
 
 METHODS = {"synthetic": run_synthetic.METHODS,
-           "ads": {row: run_ads.METHODS[row] for row in PAPER}}
-COLUMNS = {"synthetic": ("method",), "ads": ("setting", "method")}
+           "ads": {row: method for row, method in run_ads.METHODS.items()
+                   if row[0] != "yardstick"},
+           **{name: cells for name, (cells, *_) in why.TASKS.items() if name != "long"},
+           **{name: real.METHODS for name in real.TASKS}}
 
 
 # ---------------------------------------------------------------- tuning
 
-# As many configurations for every method of an experiment, on seeds (and, for the ads, in a world)
+# As many configurations for every method of an experiment, on seeds (and, for the ads, in worlds)
 # that are never reported: learning rates (of models without one: prior precisions) times values of
 # the exploration strength, or as many values of the one if a method has no other.
-RATES = (0.0003, 0.001, 0.003, 0.01, 0.03)
+RATES = (0.001, 0.003, 0.01, 0.03)
 MANY_RATES = tuple((0.0003 * 10 ** (np.arange(-2, 18) / 7)).round(5).tolist())
-MANY_PRECISIONS = tuple((0.1 * 10 ** (np.arange(-2, 18) / 3.5)).round(3).tolist())
+PRECISIONS = (3.0, 10.0, 30.0, 100.0, 300.0)
 ADS_RATES = (0.0003, 0.001, 0.003)
 MANY_ADS_RATES = tuple(np.geomspace(0.0003, 0.003, 9).round(5).tolist())
+EPSILONS = (0.0, 0.01, 0.03, 0.1, 0.3)
 GRIDS = {
     "synthetic": {
-        "GuideBoot": dict(learning_rate=RATES, alpha=(0.3, 1.0, 3.0, 10.0)),
-        "Online GuideBoot": dict(learning_rate=RATES, alpha=(0.3, 1.0, 3.0, 10.0)),
-        "GLM-UCB": dict(precision=(1.0, 3.0, 10.0, 30.0, 100.0),
-                        ucb_strength=(0.03, 0.1, 0.3, 1.0)),
-        "TS-BLR": dict(precision=MANY_PRECISIONS),
+        "GuideBoot": dict(learning_rate=RATES, alpha=(1.0, 3.0, 10.0, 30.0, 100.0)),
+        "Online GuideBoot": dict(learning_rate=(0.003, 0.01, 0.03, 0.1),
+                                 alpha=(0.1, 0.3, 1.0, 3.0, 10.0)),
+        "GLM-UCB": dict(precision=PRECISIONS, ucb_strength=(0.0, 0.03, 0.1, 0.3)),
+        "TS-BLR": dict(precision=PRECISIONS, ts_strength=(0.0, 0.1, 0.3, 1.0)),
         "Bootstrap": dict(learning_rate=MANY_RATES),
         "OBB": dict(learning_rate=MANY_RATES),
-        "Giro": dict(learning_rate=RATES, giro_alpha=(0.015, 0.05, 0.15, 0.5)),
-        "e-greedy": dict(learning_rate=RATES, epsilon=(0.01, 0.03, 0.1, 0.3)),
-        "e-greedy (decay)": dict(learning_rate=RATES, epsilon=(0.01, 0.03, 0.1, 0.3)),
+        "Giro": dict(learning_rate=(0.0003, 0.001, 0.003, 0.01),
+                     giro_alpha=(0.0, 0.005, 0.015, 0.05, 0.15)),
+        "e-greedy": dict(learning_rate=RATES, epsilon=EPSILONS),
+        "e-greedy (decay)": dict(learning_rate=RATES, epsilon=EPSILONS),
+        "Greedy": dict(learning_rate=MANY_RATES),
+        "Ridge": dict(learning_rate=RATES, precision=PRECISIONS),
     },
     "ads": {
-        "e-greedy": dict(learning_rate=ADS_RATES, epsilon=(0.03, 0.1, 0.2)),
-        "e-greedy (decay)": dict(learning_rate=ADS_RATES, epsilon=(0.05, 0.1, 0.3)),
-        "Deep-TS-Beta": dict(learning_rate=ADS_RATES, shaping=(0.1, 0.25, 1.0)),
-        "Deep-UCB1": dict(learning_rate=ADS_RATES, ucb_strength=(0.001, 0.01, 0.1)),
-        "MC-Dropout": dict(learning_rate=ADS_RATES, dropout=(0.05, 0.1, 0.3)),
-        "Giro": dict(learning_rate=ADS_RATES, giro_alpha=(0.003, 0.01, 0.1)),
-        "GuideBoot": dict(learning_rate=ADS_RATES, alpha=(0.03, 0.1, 0.3)),
-        "Online GuideBoot": dict(learning_rate=ADS_RATES, alpha=(0.03, 0.1, 0.3)),
+        "e-greedy": dict(learning_rate=ADS_RATES, epsilon=(0.0, 0.03, 0.1)),
+        "e-greedy (decay)": dict(learning_rate=ADS_RATES, epsilon=(0.0, 0.1, 0.3)),
+        "Deep-TS-Beta": dict(learning_rate=ADS_RATES, shaping=(0.03, 0.1, 0.25)),
+        "Deep-UCB1": dict(learning_rate=ADS_RATES, ucb_strength=(0.0, 0.001, 0.01)),
+        "MC-Dropout": dict(learning_rate=ADS_RATES, dropout=(0.0, 0.1, 0.3)),
+        "Giro": dict(learning_rate=ADS_RATES, giro_alpha=(0.0, 0.003, 0.01)),
+        "GuideBoot": dict(learning_rate=ADS_RATES, alpha=(0.01, 0.03, 0.1)),
+        "Online GuideBoot": dict(learning_rate=ADS_RATES, alpha=(0.01, 0.03, 0.1)),
         "Bootstrap": dict(learning_rate=MANY_ADS_RATES),
         "OBB": dict(learning_rate=MANY_ADS_RATES),
+        "Greedy": dict(learning_rate=MANY_ADS_RATES),
+        "Ridge": dict(learning_rate=ADS_RATES, precision=(1.0, 10.0, 100.0)),
     },
 }
+APART = ("why", "half", "high")
+GRIDS |= {name: {cell: why.grid(cell) for cell in METHODS[name]} for name in APART}
+GRIDS |= {name: real.GRID for name in real.TASKS}
+NATURAL_ENDS = (0.0,)      # of a grid: no exploration
 TUNING_SEED = 1000
 TUNING = {"synthetic": (Synthetic, run_synthetic.STEPS, 12),               # task, steps, runs
-          "ads": (partial(Ads, task="A", scale=0.05, world=1000), None, 1)}
+          "ads": (partial(Ads, task="A", scale=0.05, known_ctr=run_ads.KNOWN_CTR), None, 3),
+          **{name: (*why.TASKS[name][1:3], 8) for name in APART},
+          **{name: (task, real.STEPS, 3) for name, task in real.TASKS.items()}}
+
+
+def columns(experiment):
+    return ("setting", "method") if experiment == "ads" else ("method",)
 
 
 def configurations(experiment, row):
@@ -93,7 +111,7 @@ def tune(experiment, args):
     seed = TUNING_SEED if args.seed is None else args.seed
     name = f"tune_{experiment}"
     runs.compare(tried, task, steps, args.runs or usual_runs, seed, args.out, name, args.workers,
-                 columns=(*COLUMNS[experiment], "values"), show=partial(show_tuning, experiment))
+                 columns=(*columns(experiment), "values"), show=partial(show_tuning, experiment))
     best = best_values(experiment, tables.read_csv(Path(args.out) / f"{name}.csv"))
     values = runs.tuned_values()
     values[experiment] = {}
@@ -128,7 +146,8 @@ def show_tuning(experiment, results):
     lines = []
     for row, (options, means) in best_values(experiment, results).items():
         grid = GRIDS[experiment][parts(row)[-1]]
-        edges = [name for name in grid if options[name] in (min(grid[name]), max(grid[name]))]
+        edges = [name for name in grid if options[name] not in NATURAL_ENDS
+                 and options[name] in (min(grid[name]), max(grid[name]))]
         scores = [f"{means[i]:.4g}" for i in (0, len(means) // 2, -1)]
         lines.append([label(row), f"{len(means)}", *scores, in_words(options), ", ".join(edges)])
     score = f"best {results.score}"
@@ -180,7 +199,7 @@ def sweep(experiment, option, args):
     if args.steps is not None:
         steps, name = args.steps, f"{name}_{args.steps}"
     runs.compare(varied, task, steps, args.runs or 10, args.seed or 0, args.out, name, args.workers,
-                 columns=(*COLUMNS[experiment], option), show=show_sweep)
+                 columns=(*columns(experiment), option), show=show_sweep)
 
 
 def with_value(method, option, value):
@@ -507,9 +526,9 @@ def main(argv=None):
     option = (args.option or "").replace("-", "_")
     if args.what in ("tune", "sweep") and args.experiment is None:
         parser.error(f"{args.what}: say of which experiment, {' or '.join(GRIDS)}")
-    if args.what == "sweep" and option not in SWEEPS[args.experiment]:
+    if args.what == "sweep" and option not in SWEEPS.get(args.experiment, ()):
         parser.error(f"sweep {args.experiment}: must be one of "
-                     f"{', '.join(SWEEPS[args.experiment])}, got {args.option!r}")
+                     f"{', '.join(SWEEPS.get(args.experiment, ()))}, got {args.option!r}")
     if args.what == "tune":
         tune(args.experiment, args)
     elif args.what == "sweep":

@@ -7,7 +7,7 @@ import run_ads
 import run_synthetic
 from baselines import OBB
 from envs import stream
-from guideboot import Agent, guidance, online
+from guideboot import Agent, FastHarmonic, GuideBoot, guidance, online, replay
 
 
 class Unguided:
@@ -41,7 +41,34 @@ def ads_no_fakes(env, steps, seed, setting="online", models=run_ads.MODELS, buff
     bag = run_ads.networks(env, seed, models, learning_rate)
     agent = Agent(bag, stream(seed, "agent"))
     agent.shuffle = True
-    run_ads.run(agent, env, steps, setting, buffer, minibatches)
+    return run_ads.run(agent, env, steps, setting, buffer, minibatches)
+
+
+class CentredFakes(GuideBoot):
+    """GuideBoot whose fakes are clicks as often as real samples were so far, not half of the time."""
+    clicks, seen = 0, 0
+
+    def remember(self, history, x, r):
+        super().remember(history, x, r)
+        self.clicks, self.seen = self.clicks + r, self.seen + 1
+
+    def samples(self, X, r):
+        w, _ = super().samples(X, r)
+        return w, r + self.rng.binomial(w - 1, self.clicks / self.seen)
+
+
+def centred_fakes(env, steps, seed, alpha=run_synthetic.ALPHA, models=run_synthetic.MODELS,
+                  batch=run_synthetic.BATCH, learning_rate=run_synthetic.LEARNING_RATE):
+    bag = run_synthetic.bag_of(env, seed, models, learning_rate)
+    agent = CentredFakes(bag, stream(seed, "agent"), FastHarmonic(env.features), alpha)
+    replay(agent, env, steps, batch)
+    return {"fakes": agent.fakes()}
+
+
+def unguided_fakes(env, steps, seed, alpha=run_synthetic.ALPHA, models=run_synthetic.MODELS,
+                   batch=run_synthetic.BATCH, learning_rate=run_synthetic.LEARNING_RATE):
+    density = partial(Unguided, density=FastHarmonic, alpha=alpha)
+    return run_synthetic.guideboot(env, steps, seed, alpha, density, models, batch, learning_rate)
 
 
 SHUFFLE = {"neither": partial(no_fakes, shuffle=False),

@@ -1,0 +1,303 @@
+"""What does GuideBoot do? The method taken apart, on the synthetic task of Section 5.1.
+
+  python -m lab.study tune why      every cell alike, on seeds that are not reported
+  python -m lab.why                 the tuned cells; also: half, high, long (see TASKS)
+
+The statement behind it. Given the history (x_i, r_i), i = 1, ..., t, and the parameters, a row of
+Algorithm 1's batch is any i with probability 1/t, and its fakes have the means E w = 1 + 2 g_i and
+E y = r_i + g_i. The gradient w sigmoid(z) - y is linear in w and y, so the expected one is that of
+
+    J = 1/t sum_i (1 + 2 g_i) softplus(z_i) - (r_i + g_i) z_i,
+
+one objective, the same for all K models: resampling and fakes move the models apart only as noise
+of their gradients. So fakes do two things, which the cells below have apart: their mean *pulls* the
+estimates towards 1/2 (J without anything drawn), and their draw is *noise* (fakes whose labels are
+drawn from the model's own prediction have no mean effect: E y - E w sigmoid(z) is r - sigmoid(z)).
+
+Without context it is a theorem (`lift`): the pull raises an estimate exactly if it is below 1/2.
+"""
+import argparse
+import math
+from functools import partial
+
+import numpy as np
+
+from lab import charts, runs, tables
+from lab.command import call, number
+
+import run_synthetic
+from baselines import LogisticPosterior, RidgeBag
+from envs import Synthetic, stream
+from guideboot import (Agent, FastHarmonic, History, argmax, beta_moments, binomial, fake_samples,
+                       guidance, online)
+from nn import sigmoid, sum_last
+
+BASE_RATE = 0.27           # the synthetic task's average reward
+INPUTS = np.array([(a, 25 + i, 30 + j) for a in range(25) for i in range(5) for j in range(5)])
+
+
+# ---------------------------------------------------------------- the multi-armed case
+
+def lift(s, n, alpha):
+    """E[guided mean] - s/n, and the same in standard deviations of Beta(alpha + s, alpha + n - s).
+
+    Let F = F1 + F0 ~ Bi(2n, g) with g = min(alpha / n, 1). Given F, half of the fakes are clicks on
+    average, and S has mean s whatever F, so the guided mean (S + F1) / (n + F) has the mean
+    (s + F/2) / (n + F), which is s/n + (1/2 - s/n) F / (n + F). Hence
+
+        E[guided mean] - s/n = (1/2 - s/n) E[F / (n + F)]:
+
+    an estimate is raised exactly if it is below 1/2. For large n and a fixed s the lift is about
+    alpha / n, and Beta's standard deviation sqrt(s + alpha) / n, so their ratio tends to
+    alpha / sqrt(s + alpha), which is sqrt(alpha) without clicks. It is above 1 only while
+    s < alpha (alpha - 1), and never for alpha <= 1: small alphas are not optimism.
+    """
+    F = np.arange(2 * n + 1)
+    share = binomial(2 * n, guidance(n, alpha)) @ (F / (n + F))
+    raised = (0.5 - s / n) * share
+    return raised, raised / math.sqrt(beta_moments(s, n, alpha)[1])
+
+
+# ---------------------------------------------------------------- the cells
+
+class Samples:
+    """What the K models learn from at a step: real rows, by `data`, and what `fakes` add to them.
+
+        data     afresh   b rows resampled at every step (Algorithm 1)
+                 kept     likewise, each weighted by a Poisson(1) number drawn once for each model
+                 full     all that was seen: every input once, weighted by how often it was seen
+        fakes    drawn    Algorithm 1's; pull: their mean alone; noise: their draw alone; none
+        centre   the probability that a fake is a click; None: the average reward so far
+        guided   False: as many fakes, the same probability for all rows
+    """
+
+    def __init__(self, K, steps, rng, alpha, fakes, centre, guided, data, batch):
+        self.K, self.rng, self.alpha, self.fakes = K, rng, alpha, fakes
+        self.centre, self.guided, self.data, self.batch = centre, guided, data, batch
+        self.history, self.density = History(3, 35), FastHarmonic(35)
+        self.kept = rng.poisson(1.0, (K, steps)) if data == "kept" else None
+        self.n, self.s = np.zeros((25, 5, 5)), np.zeros((25, 5, 5))
+
+    def add(self, x, r):
+        self.history.append(x, r)
+        self.density.update(x)
+        self.n[x[0], x[1] - 25, x[2] - 30] += 1
+        self.s[x[0], x[1] - 25, x[2] - 30] += r
+
+    def rows(self):
+        """Inputs (K, B, 3), their weights and (average) rewards (K, B)."""
+        if self.data == "afresh":
+            X, r = self.history.resample((self.K, self.batch), self.rng)
+            return X, np.ones(r.shape), r
+        if self.data == "kept":
+            drawn = (self.history.size * self.rng.random((self.K, self.batch))).astype(int)
+            X = self.history.X.take(drawn, axis=0).astype(int)
+            return X, np.take_along_axis(self.kept, drawn, 1), self.history.r.take(drawn)
+        n, s = self.n.ravel(), self.s.ravel()
+        seen = n > 0
+        weights = n[seen] * (seen.sum() / n.sum())               # of mean 1
+        shape = (self.K, seen.sum())
+        return (np.broadcast_to(INPUTS[seen], (*shape, 3)), np.broadcast_to(weights, shape),
+                np.broadcast_to(s[seen] / n[seen], shape))
+
+    def __call__(self, bag):
+        """X, w, y for bag.update."""
+        X, v, r = self.rows()
+        if self.fakes == "none":
+            return X, v, v * r
+        g = guidance(self.density(X), self.alpha)
+        if not self.guided:
+            g = np.full(g.shape, (v * g).sum() / v.sum())
+        centre = self.s.sum() / self.n.sum() if self.centre is None else self.centre
+        if self.fakes == "pull":
+            return X, v * (1.0 + 2.0 * g), v * (r + 2.0 * g * centre)
+        w, y = fake_samples(r, g, self.rng)
+        if self.fakes == "noise":
+            centre = sigmoid(sum_last(bag.theta.take(X + bag.offset)) + bag.bias)
+        if self.fakes == "noise" or centre != 0.5:
+            y = r + self.rng.binomial(w - 1, centre)
+        return X, v * w, v * y
+
+
+def cell(env, steps, seed, fakes="drawn", centre=0.5, guided=True, data="afresh", models=5,
+         alpha=1.0, precision=0.0, batch=run_synthetic.BATCH,
+         learning_rate=run_synthetic.LEARNING_RATE):
+    """Algorithm 1 with its parts chosen; as it stands, it is GuideBoot. precision is a ridge."""
+    bag = run_synthetic.bag_of(env, seed, models, learning_rate, RidgeBag)
+    agent = Agent(bag, stream(seed, "agent"))
+    samples = Samples(models, steps, agent.rng, alpha, fakes, centre, guided, data, batch)
+    for t in range(1, steps + 1):
+        X = env.observe()
+        a = agent.choose(X, t)
+        samples.add(X[a], env.pull(a))
+        bag.ridge = precision / t
+        bag.update(*samples(bag))
+        bag.publish()
+    z = sum_last(bag.theta[:, INPUTS]) + bag.bias                # (K, 625)
+    return measures(env, z, samples.history)
+
+
+class ExactPull(LogisticPosterior):
+    """Greedy on the exact minimum of J plus a ridge, instead of gradient descent."""
+
+    def __init__(self, fields, features, rng, precision, alpha):
+        super().__init__(fields, features, rng, precision)
+        self.alpha, self.density, self.history = alpha, FastHarmonic(features), History(3, features)
+
+    def choose(self, X, t):
+        return argmax(sum_last(self.mode.take(self.active(X))), self.rng)
+
+    def learn_from(self, X, r, n=1):
+        self.density.update(X)
+        self.history.append(X[0], r[0])
+        super().learn_from(X, r, n)
+
+    def newton(self):
+        n, s = self.n, self.s
+        g = guidance(self.density(self.ids[:, :-1]), self.alpha)
+        self.n, self.s = n * (1.0 + 2.0 * g), s + n * g
+        super().newton()
+        self.n, self.s = n, s
+
+
+def exact_pull(env, steps, seed, alpha=1.0, precision=1.0):
+    agent = ExactPull(env.fields, env.features, stream(seed, "agent"), precision, alpha)
+    online(agent, env, steps, 1)
+    z = sum_last(agent.mode.take(agent.active(INPUTS)))[None]
+    return measures(env, z, agent.history)
+
+
+# ---------------------------------------------------------------- what is measured at the end
+
+def measures(env, z, history):
+    """Of the logits z (K, 625) that the models give all inputs, beside the truth and the posterior.
+
+        spread     standard deviation over the models, over the posterior's (Laplace's, prior
+                   precision 1): the mean of this ratio over inputs
+        disagree   how often two of the models choose differently, by 500 requests
+        optimism   slope of (mean model - truth) on the posterior's standard deviation, over inputs:
+                   above 0, what is less known is overestimated
+        rare       mean of (mean model - truth) for the five actions shown least
+    """
+    posterior = LogisticPosterior(3, 35, None)
+    X = history.X[:history.size].astype(int)
+    posterior.learn_from(X, history.r[:history.size])
+    phi = np.zeros((len(INPUTS), 36))
+    np.put_along_axis(phi, posterior.active(INPUTS), 1.0, 1)
+    std = np.sqrt((phi * np.linalg.solve(posterior.H, phi.T).T).sum(axis=1))
+    error = z.mean(axis=0) - (env._w[INPUTS].sum(axis=1) + env._base)
+    least = np.argsort(np.bincount(X[:, 0], minlength=25))[:5]
+    numbers = {"optimism": np.polyfit(std, error, 1)[0],
+               "rare": error[np.isin(INPUTS[:, 0], least)].mean()}
+    K = len(z)
+    if K > 1:
+        numbers["spread"] = (z.std(axis=0, ddof=1) / std).mean()
+        numbers["disagree"] = disagreement(env, z)
+    return numbers
+
+
+def disagreement(env, z):
+    """The share of pairs of models that choose differently, over 500 requests."""
+    K, different = len(z), 0
+    for _ in range(500):
+        x = env.observe() - np.array([0, 25, 30])
+        chosen = z[:, 25 * x[:, 0] + 5 * x[:, 1] + x[:, 2]].argmax(axis=1)       # (K,)
+        different += (chosen[:, None] != chosen).sum() / (K * (K - 1))
+    return different / 500
+
+
+# ---------------------------------------------------------------- cells, grids, tasks
+
+CELLS = {
+    "GuideBoot": partial(cell),
+    "pull alone": partial(cell, fakes="pull"),
+    "noise alone": partial(cell, fakes="noise"),
+    "no fakes": partial(cell, fakes="none"),
+    "pull to the base rate": partial(cell, fakes="pull", centre=BASE_RATE),
+    "pull to the average": partial(cell, fakes="pull", centre=None),
+    "pull to 1": partial(cell, fakes="pull", centre=1.0),
+    "unguided fakes": partial(cell, guided=False),
+    "unguided pull": partial(cell, fakes="pull", guided=False),
+    "ridge": partial(cell, fakes="none"),
+    "ridge and fakes": partial(cell),
+    "one model: fakes": partial(cell, models=1),
+    "one model: pull": partial(cell, models=1, fakes="pull"),
+    "one model: no fakes": partial(cell, models=1, fakes="none"),
+    "one model: ridge": partial(cell, models=1, fakes="none"),
+    "full data: pull": partial(cell, models=1, fakes="pull", data="full"),
+    "full data: no fakes": partial(cell, models=1, fakes="none", data="full"),
+    "full data: ridge": partial(cell, models=1, fakes="none", data="full"),
+    "kept resample: pull": partial(cell, fakes="pull", data="kept"),
+    "kept resample: no fakes": partial(cell, fakes="none", data="kept"),
+    "exact fit: pull": partial(exact_pull),
+}
+FEW = ("GuideBoot", "pull alone", "no fakes", "pull to the base rate", "ridge")
+RATES = (0.001, 0.003, 0.01, 0.03)
+MANY_RATES = tuple(np.geomspace(0.0003, 0.03, 16).round(5).tolist())
+
+
+def grid(name):
+    """Sixteen configurations of a cell: of its learning rate and of what regularises it."""
+    if name == "exact fit: pull":
+        return dict(precision=(0.1, 1.0, 10.0, 30.0), alpha=(1.0, 3.0, 10.0, 30.0))
+    if name == "ridge and fakes":
+        return dict(precision=(3.0, 10.0, 30.0, 100.0), alpha=(1.0, 3.0, 10.0, 30.0))
+    if name.endswith("no fakes"):
+        return dict(learning_rate=MANY_RATES)
+    if name.endswith("ridge"):
+        return dict(learning_rate=RATES, precision=(3.0, 10.0, 30.0, 100.0))
+    if name == "noise alone":
+        return dict(learning_rate=RATES, alpha=(0.1, 1.0, 3.0, 10.0))
+    return dict(learning_rate=RATES, alpha=(1.0, 3.0, 10.0, 30.0))
+
+
+TASKS = {                                   # cells, task, steps, runs
+    "why": (CELLS, Synthetic, 10_000, 200),
+    "half": ({name: CELLS[name] for name in FEW}, partial(Synthetic, base=0.0), 10_000, 100),
+    "high": ({name: CELLS[name] for name in FEW}, partial(Synthetic, base=1.0), 10_000, 100),
+    "long": ({name: CELLS[name] for name in FEW}, Synthetic, 100_000, 20),
+}
+SEED = 2000                                 # of the first reported run
+
+
+# ---------------------------------------------------------------- the table and the figures
+
+def show(results):
+    """One line a cell: regret, minus GuideBoot's on the same seeds, and what was measured."""
+    regret = {row: tables.finite(by_seed) for row, by_seed in results.values().items()}
+    first = "GuideBoot"
+    lines = []
+    for row in regret:
+        gap = tables.paired(regret[row], regret.get(first, {}))
+        cells = [row, tables.plus_minus(*tables.mean_and_error(list(regret[row].values())))]
+        cells.append("" if row == first else tables.plus_minus(*gap, "+.1f"))
+        for name in ("spread", "disagree", "optimism", "rare"):
+            values = list(results.values(name)[row].values())
+            cells.append(f"{np.mean(values):+.2f}" if values else "")
+        lines.append([*cells, tables.runs_text(results.values()[row])])
+    heads = ["Cell", "regret", f"minus {first}", "spread", "disagree", "optimism", "rare", "runs"]
+    head = (f"Cumulative regret after {results.steps:,} steps: mean +- standard error; minus "
+            f"{first}'s on the\nsame seeds +- half-width of the 95 % interval; measures: see "
+            "lab/why.py.")
+    panels = [("", {row: list(regret[row].values()) for row in regret if regret[row]})]
+    title = f"GuideBoot taken apart, {results.steps:,} steps: every run is a dot"
+    return f"{head}\n\n{tables.text_table(heads, lines)}", charts.box_chart(title, "regret", panels)
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(prog="lab.why", description=__doc__, allow_abbrev=False,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.error = lambda message: parser.exit(2, f"lab.why: {message}\n")
+    parser.add_argument("task", nargs="?", default="why", choices=tuple(TASKS))
+    parser.add_argument("--runs", type=number(int), metavar="N", help="(default: see TASKS)")
+    parser.add_argument("--out", default="out", metavar="DIR", help="(default out)")
+    args = parser.parse_args(argv)
+    cells, task, steps, usual_runs = TASKS[args.task]
+    tuned_on = "why" if args.task == "long" else args.task
+    name = "why" if args.task == "why" else f"why_{args.task}"
+    runs.compare(runs.tuned(cells, tuned_on), task, steps, args.runs or usual_runs, SEED, args.out,
+                 name, show=show)
+
+
+if __name__ == "__main__":
+    call(main)
