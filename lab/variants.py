@@ -45,7 +45,7 @@ def ads_no_fakes(env, steps, seed, setting="online", models=run_ads.MODELS, buff
 
 
 class CentredFakes(GuideBoot):
-    """GuideBoot whose fakes are clicks as often as real samples were so far, not half of the time."""
+    """GuideBoot whose fakes are clicks as often as real samples were so far, not half the time."""
     clicks, seen = 0, 0
 
     def remember(self, history, x, r):
