@@ -1,0 +1,183 @@
+"""GuideBoot taken apart: the statements of lab/why.py, enumerated, and its cells and measures."""
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lab import why              # first: lab sets one BLAS thread
+
+import envs
+import guideboot as gb
+import nn
+import run_synthetic
+from baselines import RidgeBag
+
+
+def bag_of(K=1):
+    return RidgeBag(35, [np.random.default_rng(k) for k in range(K)], init=0.5)
+
+
+def filled(fakes="none", data="afresh", steps=40, K=1, **options):
+    """Samples after some steps of random choices."""
+    given = dict(alpha=2.0, centre=0.5, guided=True, batch=6)
+    samples = why.Samples(K, steps, np.random.default_rng(0), fakes=fakes, data=data,
+                          **{**given, **options})
+    env, rng = envs.Synthetic(3), np.random.default_rng(1)
+    for _ in range(steps):
+        X = env.observe()
+        a = int(rng.integers(5))
+        samples.add(X[a], env.pull(a))
+    return samples
+
+
+def all_rows(samples):
+    """The history as one batch of one model."""
+    t = samples.history.size
+    return samples.history.X[None, :t].astype(int), samples.history.r[None, :t].astype(float)
+
+
+# ---------------------------------------------------------------- the two statements
+
+def test_the_expected_gradient_is_that_of_one_objective():
+    """Enumerated: each row with probability 1/t, each of its four pairs (F1, F0) with its own."""
+    samples, bag = filled(), bag_of()
+    X, r = all_rows(samples)
+    g = gb.guidance(samples.density(X), 2.0)
+    expected = 0.0
+    for i, F1, F0 in itertools.product(range(X.shape[1]), (0, 1), (0, 1)):
+        p = (g[0, i] if F1 else 1 - g[0, i]) * (g[0, i] if F0 else 1 - g[0, i]) / X.shape[1]
+        w, y = np.array([[1.0 + F1 + F0]]), np.array([[r[0, i] + F1]])
+        expected = expected + p * bag.gradient(X[:, i:i + 1], w, y)
+    np.testing.assert_allclose(bag.gradient(X, 1 + 2 * g, r + g), expected, atol=1e-14)
+
+
+@given(st.integers(1, 25), st.floats(0, 1), st.floats(0.01, 40))
+def test_the_lift_of_an_arm_is_what_enumeration_gives(n, share, alpha):
+    s = round(share * n)
+    mean, _ = gb.moments(*gb.guided_distribution(s, n, alpha))
+    raised, in_stds = why.lift(s, n, alpha)
+    assert raised == pytest.approx(mean - s / n, abs=1e-12)
+    assert np.sign(round(raised, 12)) == np.sign(n - 2 * s)
+    assert in_stds == pytest.approx(raised / math.sqrt(gb.beta_moments(s, n, alpha)[1]))
+
+
+@pytest.mark.parametrize("s, alpha", [(0, 0.03), (0, 4.0), (3, 1.0), (12, 4.0), (11, 4.0)])
+def test_the_lift_in_standard_deviations_tends_to_its_limit(s, alpha):
+    """alpha / sqrt(s + alpha): with alpha = 4 it is 1 at s = 12 = alpha (alpha - 1).
+
+    E[F/(n+F)] and the standard deviation have errors of order 1/n, so a ten times larger n has a
+    ten times smaller one.
+    """
+    limit = alpha / math.sqrt(s + alpha)
+    error = [why.lift(s, n, alpha)[1] / limit - 1 for n in (1000, 10_000)]
+    assert abs(error[1]) < 0.01
+    assert error[0] / error[1] == pytest.approx(10, rel=0.1)
+
+
+# ---------------------------------------------------------------- the cells
+
+@pytest.mark.parametrize("method, options", [
+    (run_synthetic.guideboot, {}), (run_synthetic.bootstrap, dict(fakes="none")),
+    (run_synthetic.greedy, dict(fakes="none", models=1)),
+    (run_synthetic.ridge, dict(fakes="none", models=1, precision=1.0))])
+def test_a_cell_with_the_parts_of_a_method_is_that_method(method, options):
+    """To the last digit: the same draws in the same order."""
+    regrets = []
+    for run in (method, lambda *args: why.cell(*args, **options)):
+        env = envs.Scored(envs.Synthetic(0), 150)
+        run(env, 150, 0)
+        regrets.append(env.regret)
+    assert (regrets[0] == regrets[1]).all()
+
+
+def test_the_pull_is_the_mean_of_the_fakes_and_the_noise_has_no_mean():
+    """With every fake drawn (g = 1) and labels at their mean, w and y are what they are on average:
+    for noise y - w sigmoid(z) must be r - sigmoid(z), whatever the weight."""
+    class Mean:
+        random = staticmethod(lambda shape: np.zeros(shape))                     # always below g
+        binomial = staticmethod(lambda n, p: n * p)
+    bag = bag_of()
+    samples = filled("noise", alpha=1e9)
+    samples.rng = Mean
+    X, w, y = samples(bag)
+    p = nn.sigmoid(bag.theta[0][X].sum(axis=-1) + bag.bias)
+    r = samples.history.r[0]                                     # the row that is always drawn
+    np.testing.assert_allclose(y - w * p, r - p)
+    assert (w == 3).all()
+    for centre, expected in ((0.5, 0.5), (None, samples.s.sum() / 40), (1.0, 1.0)):
+        samples.fakes, samples.centre = "pull", centre
+        X, w, y = samples(bag)
+        np.testing.assert_allclose(w, 3.0)
+        np.testing.assert_allclose(y, r + 2 * expected)
+    samples.fakes, samples.centre = "drawn", 0.2
+    np.testing.assert_allclose(samples(bag)[2], r + 2 * 0.2)
+
+
+def test_the_full_data_has_the_gradient_of_the_whole_history():
+    samples, bag = filled("pull", "full"), bag_of()
+    X, r = all_rows(samples)
+    g = gb.guidance(samples.density(X), 2.0)
+    expected = bag.gradient(X, 1 + 2 * g, r + g)
+    np.testing.assert_allclose(bag.gradient(*samples(bag)), expected, atol=1e-14)
+
+
+def test_a_kept_resample_gives_a_sample_the_same_weight_every_time():
+    samples = filled(data="kept", K=2, batch=500)
+    assert samples.kept.shape == (2, 40)
+    samples.kept = np.stack([np.arange(40), 100 + np.arange(40)])
+    X, w, y = samples(bag_of(2))
+    for k in range(2):
+        rows = w[k] - 100 * k
+        assert len(set(rows.tolist())) == 40
+        assert (X[k] == samples.history.X[rows]).all()
+        assert (y[k] == w[k] * samples.history.r[rows]).all()
+
+
+def test_unguided_cells_have_as_many_fakes_the_same_for_all_rows():
+    guided, unguided = filled("pull", "full"), filled("pull", "full", guided=False)
+    w, v = guided(bag_of())[1], guided.rows()[1]
+    other = unguided(bag_of())[1]
+    assert other.sum() == pytest.approx(w.sum())
+    np.testing.assert_allclose(other / v, (other / v)[0, 0])
+    assert np.ptp(w / v) > 0.1
+
+
+def test_the_exact_fit_is_at_the_minimum_of_the_objective_with_a_ridge():
+    env = envs.Scored(envs.Synthetic(0), 60)
+    agent = why.ExactPull(3, 35, np.random.default_rng(0), 0.5, 2.0)
+    gb.online(agent, env, 60, 1)
+    X, r = agent.history.X[:60].astype(int), agent.history.r[:60]
+    g = gb.guidance(agent.density(X), 2.0)
+    phi = np.zeros((60, 36))
+    np.put_along_axis(phi, agent.active(X), 1.0, 1)
+    slope = phi.T @ ((1 + 2 * g) * nn.sigmoid(phi @ agent.mode) - (r + g)) + 0.5 * agent.mode
+    assert np.abs(slope).max() < 1e-6                            # Newton's tolerance
+    assert agent.n.sum() == 60                                   # the real counts are back
+
+
+# ---------------------------------------------------------------- the measures
+
+def test_measures_worked_by_hand():
+    """Three models: the truth, and the truth 0.3 above and below it. They agree on every choice,
+    the mean model has no error, and their standard deviation is 0.3 for every input."""
+    samples, env = filled(steps=400), envs.Synthetic(3)
+    truth = env._w[why.INPUTS].sum(axis=1) - 1.0
+    z = truth + np.array([[-0.3], [0.0], [0.3]])
+    numbers = why.measures(env, z, samples.history)
+    assert numbers["optimism"] == pytest.approx(0, abs=1e-12)
+    assert numbers["rare"] == pytest.approx(0, abs=1e-12)
+    assert numbers["disagree"] == 0
+    raised = why.measures(env, z + 0.7 * (why.INPUTS[:, 0] >= 5), samples.history)
+    assert raised["rare"] == pytest.approx(0.7)                  # actions 5 to 24 were never shown
+    assert raised["optimism"] > 0
+    assert why.measures(env, 2 * z, samples.history)["spread"] == pytest.approx(
+        2 * numbers["spread"])
+
+
+def test_two_models_that_like_opposite_actions_disagree_always():
+    env = envs.Synthetic(0)
+    z = np.stack([why.INPUTS[:, 0], -why.INPUTS[:, 0]]).astype(float)
+    assert why.disagreement(env, z) == 1
