@@ -47,9 +47,9 @@ MANY_ADS_RATES = tuple(np.geomspace(0.0003, 0.003, 9).round(5).tolist())
 EPSILONS = (0.0, 0.01, 0.03, 0.1, 0.3)
 GRIDS = {
     "synthetic": {
-        "GuideBoot": dict(learning_rate=RATES, alpha=(1.0, 3.0, 10.0, 30.0, 100.0)),
+        "GuideBoot": dict(learning_rate=RATES, alpha=(0.3, 1.0, 3.0, 10.0, 30.0)),
         "Online GuideBoot": dict(learning_rate=(0.003, 0.01, 0.03, 0.1),
-                                 alpha=(0.1, 0.3, 1.0, 3.0, 10.0)),
+                                 alpha=(0.03, 0.1, 0.3, 1.0, 3.0)),
         "GLM-UCB": dict(precision=PRECISIONS, ucb_strength=(0.0, 0.03, 0.1, 0.3)),
         "TS-BLR": dict(precision=PRECISIONS, ts_strength=(0.0, 0.1, 0.3, 1.0)),
         "Bootstrap": dict(learning_rate=MANY_RATES),

@@ -232,23 +232,24 @@ CELLS = {
     "exact fit: pull": partial(exact_pull),
 }
 FEW = ("GuideBoot", "pull alone", "no fakes", "pull to the base rate", "ridge")
-RATES = (0.001, 0.003, 0.01, 0.03)
-MANY_RATES = tuple(np.geomspace(0.0003, 0.03, 16).round(5).tolist())
+RATES = (0.001, 0.003, 0.01)
+MANY_RATES = tuple(np.geomspace(0.0003, 0.03, 15).round(5).tolist())
+ALPHAS = (0.3, 1.0, 3.0, 10.0, 30.0)
+PRECISIONS = (3.0, 10.0, 30.0, 100.0, 300.0)
 
 
 def grid(name):
-    """Sixteen configurations of a cell: of its learning rate and of what regularises it."""
+    """Fifteen configurations of a cell: of its learning rate and of what regularises it."""
     if name == "exact fit: pull":
-        return dict(precision=(0.1, 1.0, 10.0, 30.0), alpha=(1.0, 3.0, 10.0, 30.0))
+        return dict(precision=(0.1, 1.0, 10.0), alpha=ALPHAS)
     if name == "ridge and fakes":
-        return dict(precision=(3.0, 10.0, 30.0, 100.0), alpha=(1.0, 3.0, 10.0, 30.0))
+        return dict(precision=PRECISIONS, alpha=(0.3, 1.0, 3.0))
     if name.endswith("no fakes"):
         return dict(learning_rate=MANY_RATES)
+    rates = (0.003, 0.01, 0.03) if name.startswith("full data") else RATES
     if name.endswith("ridge"):
-        return dict(learning_rate=RATES, precision=(3.0, 10.0, 30.0, 100.0))
-    if name == "noise alone":
-        return dict(learning_rate=RATES, alpha=(0.1, 1.0, 3.0, 10.0))
-    return dict(learning_rate=RATES, alpha=(1.0, 3.0, 10.0, 30.0))
+        return dict(learning_rate=rates, precision=PRECISIONS)
+    return dict(learning_rate=rates, alpha=ALPHAS)
 
 
 TASKS = {                                   # cells, task, steps, runs
