@@ -34,7 +34,10 @@ def test_streams_differ_by_seed_purpose_and_model_and_repeat_exactly():
 
 # ---------------------------------------------------------------- checked
 
-def fixed(X=((0, 25, 30), (1, 26, 34)), r=0):
+ROWS = [[0, 25, 30], [1, 26, 34]]
+
+
+def fixed(X=ROWS, r=0):
     """A task with always the same candidates and the same reward, and no expected rewards."""
     return SimpleNamespace(fields=3, features=35, observe=lambda: X, pull=lambda a: r)
 
@@ -45,24 +48,22 @@ def fixed(X=((0, 25, 30), (1, 26, 34)), r=0):
     ("a", [-1, 2, math.nan]),
     ("r", [2, -1, 0.5, math.nan, np.array([1]), None])])
 def test_what_breaks_the_protocol_is_refused(name, values):
-    """Candidates: none, no integers, too few fields, no rows, ids out of range. Then choices of two
-    candidates, and rewards."""
+    """Candidates X: none, no integers, too few fields, no rows, ids out of range. Choices a of two
+    candidates. Rewards r."""
     for value in values:
-        given = {name: value}
-        a = given.pop("a", 0)
-        env = envs.checked(fixed(**given))
+        given = {"X": ROWS, "a": 0, "r": 0, name: value}
+        env = envs.checked(fixed(given["X"], given["r"]))
         with pytest.raises(ValueError, match=" must be .*, got "):
             env.observe()
-            env.pull(a)
+            env.pull(given["a"])
 
 
 @pytest.mark.parametrize("r", [0, 1, True, np.int64(1), np.float32(0)])
 def test_whatever_reads_as_ids_or_as_zero_or_one_passes_as_integers(r):
-    for row in ([0, 25, 34], np.array([0, 25, 34], np.uint8)):
-        env = envs.checked(fixed([row, row], r))
+    for rows in (ROWS, np.array(ROWS, np.uint8)):
+        env = envs.checked(fixed(rows, r))
         X = env.observe()
-        assert X.dtype == np.intp
-        assert X.tolist() == [[0, 25, 34]] * 2
+        assert (X.dtype, X.tolist()) == (np.intp, ROWS)
         assert repr(env.pull(1)) == str(int(r))
 
 
@@ -83,7 +84,7 @@ def test_a_request_reads_like_its_array_of_rows_and_passes_untouched():
 class MovesOn:
     """The expected rewards of two candidates, which are swapped when `pull` moves on."""
     fields, features, label = 1, 2, "a shelf"
-    y = np.array([0.75, 0.25])
+    y = np.array([1.0, 0.25])
 
     def observe(self):
         return np.array([[0], [1]])
@@ -106,19 +107,19 @@ def scored(env, choices, **options):
 
 
 def test_each_kind_of_score_has_its_books_and_its_numbers():
-    """Choices 1, 1, 0, 1 have the expected rewards 1/4, 3/4, 3/4, 3/4, the regrets 1/2, 0, 0, 0,
-    and the rewards 0, 1, 1, 1, if they are asked for before `pull` moves on."""
-    env, choices = MovesOn(), [1, 1, 0, 1]
+    """Choices 1, 1, 0, 0 have the expected rewards 1/4, 1, 1, 1/4, the regrets 3/4, 0, 0, 3/4, and
+    the rewards 0, 1, 1, 0, if they are asked for before `pull` moves on."""
+    env, choices = MovesOn(), [1, 1, 0, 0]
     books = scored(env, choices)
-    assert list(books.numbers().items()) == [("regret", 0.5), ("reward", 0.75)]
-    assert books.regret.tolist() == [0.5, 0, 0, 0]
-    assert books.rewards.tolist() == [0, 1, 1, 1]
+    assert list(books.numbers().items()) == [("regret", 1.5), ("reward", 0.5)]
+    assert books.regret.tolist() == [0.75, 0, 0, 0.75]
+    assert books.rewards.tolist() == [0, 1, 1, 0]
     env.score = "expected"
     books = scored(env, choices)
-    assert list(books.numbers().items()) == [("reward", 0.625), ("clicks", 0.75)]
-    assert books.expected.tolist() == [0.25, 0.75, 0.75, 0.75]
+    assert list(books.numbers().items()) == [("reward", 0.625), ("clicks", 0.5)]
+    assert books.expected.tolist() == [0.25, 1, 1, 0.25]
     env.score = "reward"
-    assert scored(env, choices).numbers() == {"reward": 0.75}
+    assert scored(env, choices).numbers() == {"reward": 0.5}
 
 
 def test_without_expected_rewards_rewards_are_scored_and_progress_is_told_twenty_times():
@@ -157,8 +158,7 @@ def test_synthetic_task_is_the_papers():
     w = envs.stream(3, "weights").uniform(-0.25, 0.25, 35)
     contexts, rewards = envs.stream(3, "contexts"), envs.stream(3, "rewards")
     for _ in range(2):
-        values, uniforms = contexts.integers(0, 5, (1024, 25, 2)), rewards.random(1024)
-        for x, u in zip(values, uniforms):
+        for x, u in zip(contexts.integers(0, 5, (1024, 25, 2)), rewards.random(1024)):
             X = np.column_stack([np.arange(25), x + [25, 30]])
             y = 1 / (1 + np.exp(1 - w[X].sum(axis=1)))
             assert (env.observe() == X).all()
