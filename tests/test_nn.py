@@ -192,11 +192,11 @@ def test_gradient_of_every_parameter_equals_finite_differences(make, dropout, se
     """
     rng = default_rng(seed)
     options = dict(dropout=dropout, rng=default_rng([seed, 9])) if dropout else {}
-    masks = (default_rng([seed, 9]).random((2, 5, 16)) >= dropout) / (1 - dropout)
-    bag = make(seed=seed, **options)
+    masks = (default_rng([seed, 9]).random((3, 4, 16)) >= dropout) / (1 - dropout)
+    bag = make(3, seed, **options)
     for p in parameters(bag):
         p += 0.1 * rng.standard_normal(p.shape)                              # biases, too
-    X, w, y = batch(rng, 2, 5)
+    X, w, y = batch(rng, 3, 4)
     for p, gradient in zip(parameters(bag), gradients(bag, X, w, y)):
         direction = rng.standard_normal(p.shape)
         start = p.copy()
