@@ -122,11 +122,12 @@ def test_each_kind_of_score_has_its_books_and_its_numbers():
     assert scored(env, choices).numbers() == {"reward": 0.5}
 
 
-def test_without_expected_rewards_rewards_are_scored_and_progress_is_told_twenty_times():
+@pytest.mark.parametrize("steps, times", [(80, 20), (3, 3)])
+def test_rewards_are_scored_without_expected_ones_and_progress_is_told(steps, times):
     told = []
-    books = scored(fixed(r=1), [0] * 80, tick=told.append)
+    books = scored(fixed(r=1), [0] * steps, tick=told.append)
     assert books.numbers() == {"reward": 1.0}
-    np.testing.assert_allclose(told, np.arange(1, 21) / 20)
+    np.testing.assert_allclose(told, np.arange(1, times + 1) / times)
 
 
 def test_all_else_that_the_environment_has_is_forwarded_also_by_a_copy():
@@ -144,7 +145,7 @@ def test_all_else_that_the_environment_has_is_forwarded_also_by_a_copy():
     ({"y": [0, 1]}, [0, 1])])
 def test_bernoulli_arms_are_drawn_within_their_bounds_or_given(options, y):
     arms = envs.BernoulliArms(3, **options)
-    assert arms.features == len(y)
+    assert (arms.fields, arms.features) == (1, len(y))
     for u in envs.stream(3, "rewards").random(40):
         assert arms.observe().tolist() == [[a] for a in range(len(y))]
         assert arms._expected().tolist() == list(y)
@@ -179,7 +180,8 @@ def jump(env, day):
 
 
 @pytest.mark.parametrize("name, value", [
-    ("task", "C"), ("scale", 0.009), ("scale", 1.1), ("drift", -0.1), ("world", 0.5)])
+    ("task", "C"), ("scale", 0.009), ("scale", 1.1), ("drift", -0.1), ("drift", 10.1),
+    ("world", 0.5)])
 def test_a_world_that_cannot_be_is_refused(name, value):
     with pytest.raises(ValueError, match=f"^{name} must be "):
         envs.Ads(0, **{"scale": 0.02, name: value})
@@ -206,7 +208,7 @@ def test_a_world_is_fixed_and_a_seed_draws_its_requests_whatever_is_shown():
 def test_at_scale_one_the_statistics_are_table_2s(task, steps, n, low, high, context, ad):
     env = ads(task, 1.0)
     assert (env.steps, env.features) == (steps, context + ad)
-    assert (env.table.shape, env.context_sizes[0]) == ((n, 12), 24)       # hours
+    assert env.table.shape == (n, 12)
     jump(env, 2.5)
     sizes = [len(env.observe()) for _ in range(4000)]
     assert (min(sizes), max(sizes)) == (low, high)
@@ -250,8 +252,8 @@ def test_the_mix_of_contexts_follows_the_hour_and_popularity_is_skewed():
 
 
 @pytest.mark.parametrize("task", "AB")
-@pytest.mark.parametrize("scale", [0.02, 0.1, 1.0])
-def test_shrinking_keeps_what_makes_the_task_as_hard_as_it_is(task, scale):
+@pytest.mark.parametrize("scale, hours", [(0.02, 4), (0.1, 21), (1.0, 24)])
+def test_shrinking_keeps_what_makes_the_task_as_hard_as_it_is(task, scale, hours):
     """Impressions per ad, five to nine candidates, a random policy's CTR of 0.01, and the best
     candidate `lift` logits above the average one. 2,400 requests over all hours, as those of the
     calibration: both are samples, so within 8 %. The best is the maximum of m numbers that are
@@ -259,6 +261,7 @@ def test_shrinking_keeps_what_makes_the_task_as_hard_as_it_is(task, scale):
     env, full, random, gain = ads(task, scale), envs.TABLE_2[task], [], []
     assert env.steps / len(env.table) == pytest.approx(full["steps"] / full["ads"], rel=0.01)
     assert env.low >= 5 and env.high >= env.low + 4
+    assert env.context_sizes[0] == hours
     for day in (np.arange(120) + 0.5) / 24:
         jump(env, day)
         for _ in range(20):
@@ -348,6 +351,7 @@ def test_a_table_becomes_numbers_with_bins_for_numbers_and_one_for_missing(table
     assert labels.tolist() == [1, 0, 1, 0, 2]
     assert values.tolist() == [[3, 1, 2], [1, 0, 2], [3, 2, 1], [2, 2, 1], [0, 1, 2]]
     assert sizes.tolist() == [4, 3, 3]
+    assert envs.read_table(table, "ripe")[3] == ["no", "yes"]
 
 
 @pytest.mark.parametrize("crossed, starts", [(True, [3, 15, 24]), (False, [3, 7, 10])])
@@ -370,12 +374,14 @@ def test_a_labelled_table_has_a_candidate_for_each_class(table, crossed, starts,
         env.observe()
 
 
-@pytest.mark.parametrize("text, label, message", [
-    ("a,b,c,d\n1,2,3\n", "b", r"row 2: must have 4 cells, like .*, got 3 \(to column c\)"),
-    ("a,b\n", "b", "^table must be "),
-    ("a,b\n1,2\n", "c", "^label must be one of the columns"),
-    ("a,b\n1,?\n2,?\n", "b", "^label must be .* two classes or more")])
-def test_a_bad_table_is_told_in_one_line(tmp_path, text, label, message):
+@pytest.mark.parametrize("text, options, message", [
+    ("a,b,c,d\n1,2,3\n", {}, r"row 2: must have 4 cells, like .*, got 3 \(to column c\)"),
+    ("a,b\n", {}, "^table must be "),
+    ("a,b\n1,2\n", {"label": "c"}, "^label must be one of the columns"),
+    ("a,b\n1,?\n2,?\n", {}, "^label must be .* two classes or more"),
+    ("a,b\n1,x\n2,y\n", {"noise": 1.1}, "^noise must be "),
+    ("a,b\n1,x\n2,y\n", {"bins": 0}, "^bins must be ")])
+def test_a_bad_table_or_option_is_told_in_one_line(tmp_path, text, options, message):
     (tmp_path / "t.csv").write_text(text)
     with pytest.raises(ValueError, match=message):
-        envs.Labelled(0, tmp_path / "t.csv", label)
+        envs.Labelled(0, tmp_path / "t.csv", **{"label": "b", **options})
