@@ -306,11 +306,13 @@ def test_a_click_is_as_likely_as_the_formula_says_whatever_was_asked_before(day,
 
 
 def test_time_stands_still_in_a_block_and_passes_from_the_first_day_to_the_fifth():
-    """Block i of 45,000 requests is at its middle, 5 (512 i + 256) / 45,000 days; then 5."""
+    """Block i of 45,000 requests is at its middle, 5 (512 i + 256) / 45,000 days; then 5. A day has
+    two hours at this scale, the first ids."""
     env = envs.Ads(0, "A", scale=0.01)
     for i in range(89):
         env.observe()
         assert env.day == pytest.approx(min(5 * (512 * i + 256) / 45_000, 5))
+        assert (env.ids[:, 0] == int(env.day % 1 * 2)).all()
         env.i += 511                                                      # the last of the block
 
 
