@@ -181,7 +181,7 @@ def jump(env, day):
 
 @pytest.mark.parametrize("name, value", [
     ("task", "C"), ("scale", 0.009), ("scale", 1.1), ("drift", -0.1), ("drift", 10.1),
-    ("world", 0.5)])
+    ("world", 0.5), ("known_ctr", 0.0), ("known_ctr", 1.0)])
 def test_a_world_that_cannot_be_is_refused(name, value):
     with pytest.raises(ValueError, match=f"^{name} must be "):
         envs.Ads(0, **{"scale": 0.02, name: value})
@@ -190,9 +190,10 @@ def test_a_world_that_cannot_be_is_refused(name, value):
 def test_a_world_is_fixed_and_a_seed_draws_its_requests_whatever_is_shown():
     """Over 1500 steps, which cross blocks, two agents with one seed face the same requests. One
     shows the first candidate, the other the last, and one uniform decides both."""
-    first, second, other = (envs.Ads(seed, "A", scale=0.02) for seed in (5, 5, 6))
+    first, second, other = (envs.Ads(seed, "A", scale=0.02, world=5) for seed in (5, 5, 6))
     assert (first.table == other.table).all() and first._base == other._base
-    assert (envs.Ads(5, "A", scale=0.02, world=1).table != first.table).any()
+    own = [envs.Ads(seed, "A", scale=0.02) for seed in (5, 6)]           # a world for each seed
+    assert (own[0].table == first.table).all() and (own[1].table != first.table).any()
     assert (first.observe().context != other.observe().context).any()
     second.observe()
     for _ in range(1500):
@@ -324,7 +325,7 @@ def test_time_stands_still_in_a_block_and_passes_from_the_first_day_to_the_fifth
 def test_the_two_worlds_are_the_ones_that_the_results_are_from(task, portrait):
     """The world, then sums over requests on three days: every constant of the simulator has a part
     in them. Whoever changes them must make all results anew."""
-    env, sums = envs.Ads(3, task, scale=0.03), np.zeros(4)
+    env, sums = envs.Ads(3, task, scale=0.03, world=0), np.zeros(4)
     for day in (0.2, 2.6, 4.9):
         jump(env, day)
         for _ in range(40):

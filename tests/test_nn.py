@@ -298,6 +298,23 @@ def test_bags_begin_with_the_papers_sizes_and_hes_spread():
     for p, (shape, std) in zip(parameters(regression) + parameters(network), expected):
         assert p.shape == (3, *shape)
         assert abs(p.std() - std) <= std * 5 / (2 * p.size) ** 0.5
+        assert std > 0 or (p == 0).all()
+
+
+def test_the_first_output_is_around_the_given_bias_and_serves_at_once():
+    plain, biased = served(), served(bias=-4.5)
+    r = request([4, 0, 3])
+    np.testing.assert_allclose(biased.scores(1, r), plain.scores(1, r) - 4.5, atol=1e-12)
+
+
+def test_units_that_are_zero_in_all_rows_are_dead():
+    """Of 16 units the first four cannot be above 0 in model 0: their share is 4/16, on average
+    over both models half of that. Large biases keep all others alive."""
+    bag = mlp()
+    bag.weights[3][:] = 100.0                                                # b2
+    bag.weights[3][0, 0, :4] = -100.0
+    bag.publish()
+    assert bag.dead_units(np.array([[0, 3, 5], [1, 4, 8]])) == pytest.approx(4 / 16 / 2)
 
 
 # ---------------------------------------------------------------- serving
@@ -306,11 +323,15 @@ def request(items):
     return envs.Request(np.array([2]), np.array(items), ITEMS)
 
 
+@pytest.mark.parametrize("whole", [0, 4000])
 @pytest.mark.parametrize("make, tolerance", [
     (logistic, 1e-12), (mlp, 1e-12), (served, 1e-12), (partial(served, np.float32), 2e-6)])
-def test_fast_serving_equals_the_plain_forward_pass_also_right_after_learning(make, tolerance):
+def test_fast_serving_equals_the_plain_forward_pass_also_right_after_learning(
+        make, tolerance, whole, monkeypatch):
     """The scores of every bag are those of its published parameters, biases too. A stale table of
-    projected items is the bug to fear: compare before and after publishing."""
+    projected items is the bug to fear: compare before and after publishing, with items projected
+    all at once and (whole = 0) when they are first asked for."""
+    monkeypatch.setattr(nn, "WHOLE", whole)
     bag, rng = make(learning_rate=0.1), default_rng(0)
     for items in ([4, 0, 3], [1], [0, 1, 2, 3, 4], [2, 2]):
         r = request(items)
