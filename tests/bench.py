@@ -1,4 +1,4 @@
-"""Speed, as four ratios: python tests/bench.py, half a minute. No test asserts a time.
+"""Speed, as four ratios: python tests/bench.py, ten seconds. No test asserts a time.
 
 Machines differ and are shared, so steps are timed in units of a yardstick measured beside them: the
 product of a 350 x 128 by a 128 x 128 matrix in float32, one BLAS thread. Every ratio is a median
@@ -28,26 +28,17 @@ def timed(function, calls):
     return (time.perf_counter() - started) / calls
 
 
-def ratio(numerator, denominator, calls, rounds=41):
+def ratio(numerator, denominator, calls):
     """Median of the time of one over the time of the other."""
-    return np.median([timed(numerator, calls) / timed(denominator, calls) for _ in range(rounds)])
+    return np.median([timed(numerator, calls) / timed(denominator, calls) for _ in range(41)])
 
 
-class Stopwatch:
-    """An environment that times the loop around it, in yardsticks measured every so many steps."""
-
-    def __init__(self, env, every):
-        self.env, self.fields, self.features = env, env.fields, env.features
-        self.pull, self.every = env.pull, every
-        self.t, self.started, self.ratios = 0, time.perf_counter(), []
-
-    def observe(self):
-        if self.t % self.every == 0:
-            step = (time.perf_counter() - self.started) / self.every
-            self.ratios.append(step / timed(YARDSTICK, 40))
-            self.started = time.perf_counter()
-        self.t += 1
-        return self.env.observe()
+def in_yardsticks(loop, agent, env, *sizes):
+    """The time of a step: median over twelve loops of 1,024 steps."""
+    steps = 1024
+    seconds = [timed(lambda: loop(agent, env, steps, *sizes), 1) / timed(YARDSTICK, 200)
+               for _ in range(12)]
+    return np.median(seconds) / steps
 
 
 def guideboot(K=5):
@@ -73,9 +64,7 @@ def gradient_step():
 
 
 def replay_step():
-    watch = Stopwatch(envs.Synthetic(0), 100)
-    gb.replay(guideboot(), watch, 6000, 64)
-    return np.median(watch.ratios[10:])
+    return in_yardsticks(gb.replay, guideboot(), envs.Synthetic(0), 64)
 
 
 def online_step():
@@ -84,9 +73,7 @@ def online_step():
     generators = [envs.stream(0, "models", k) for k in range(5)]
     bag = nn.ServedAds(ads.fields, ads.features, generators, ads.table)
     agent = gb.GuideBoot(bag, envs.stream(0, "agent"), gb.AdCount(ads.features, envs.AD_ID), 0.1)
-    watch = Stopwatch(ads, 512)
-    gb.online(agent, watch, 512 * 24, 512, 4)
-    return np.median(watch.ratios[3:])
+    return in_yardsticks(gb.online, agent, ads, 512, 4)
 
 
 if __name__ == "__main__":

