@@ -7,7 +7,7 @@
                 out="out/mine")
 
 A method is `method(env, steps, seed, **options)`, a task `task(seed, **options)` that returns an
-environment (envs.py); both are functions of a module, the task maybe a class, or a partial of one. A
+environment (envs.py); both are functions of a module (a task may be a class) or partials of one. A
 run is a function of its description: method, task, their options, steps, seed, and the code behind
 them (identity.py). Its numbers are stored in OUT/runs.jsonl under the hash of that: a run that is
 there is not made again, and numbers of different code or options cannot be mixed.
@@ -243,25 +243,17 @@ def notes(results, others, against):
 def shown(results):
     """The table of a command, and its figure."""
     first = next(iter(results.records))
-    score = "Reward per step over"
-    if results.score == "regret":
-        score = "Cumulative regret after"
-    better = "lower" if results.score == "regret" else "higher"
-    lines = [f"{score} {results.steps:,} steps, {better} is better: mean over runs."]
     table = tables.score_table(results, first)
-    if "+-" in table:
-        lines = [f"{score} {results.steps:,} steps, {better} is better: mean +- standard error."]
+    score, better = "Reward per step over", "higher"
+    if results.score == "regret":
+        score, better = "Cumulative regret after", "lower"
+    mean = "mean +- standard error" if "+-" in table else "mean over runs"
+    note = f"Errors and differences need {tables.ENOUGH} runs or more."
     if "minus " in table:
-        lines += [f"minus {tables.label(first)}: mean difference on the same seeds +- half-width "
-                  "of its 95 % interval."]
-    else:
-        lines += [f"Errors and differences need {tables.ENOUGH} runs or more."]
-    lines += ["", table]
-    tuned = {tables.label(row): results.known(row, "tuned") for row in results.records}
-    untuned = [row for row, word in tuned.items() if word in ("no", "changed")]
-    if untuned and set(tuned.values()) - {"no", "changed", "-", ""}:
-        lines += ["", f"Not with tuned values, unlike others: {', '.join(untuned)}."]
-    return "\n".join(lines), drawn(results)
+        note = (f"minus {tables.label(first)}: mean difference on the same seeds +- half-width of "
+                "its 95 % interval.")
+    head = f"{score} {results.steps:,} steps, {better} is better: {mean}."
+    return f"{head}\n{note}\n\n{table}", drawn(results)
 
 
 def drawn(results):
