@@ -41,14 +41,6 @@ def test_a_method_looks_the_same_in_every_figure():
     assert colours == [charts.STYLES[name][0] for name in ("GuideBoot", "Bootstrap")]
 
 
-def test_forty_names_at_the_right_do_not_overlap():
-    names = [f"method {i}" for i in range(40)]
-    svg = charts.line_chart("t", "x", "y", [(name, T, T, None) for name in names])
-    heights = [float(text.get("y")) for text in elements(svg, "text") if text.text in names]
-    assert len(heights) == 40
-    assert min(np.diff(heights)) > 13                        # the size of the font
-
-
 def test_logarithmic_axes_say_so_and_numbers_not_above_0_stay_linear():
     def labels(y, log):
         texts = elements(charts.line_chart("t", "rate", "regret", [("a", T, y, None)], log), "text")

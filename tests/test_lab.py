@@ -92,15 +92,15 @@ if __name__ == '__main__':
 
 
 def script(call, name="job.py"):
-    """A script that makes this call; returns how to start it."""
+    """Write a script that makes this call; returns its name."""
     Path(name).write_text(START + textwrap.indent(call, "    "))
-    return [sys.executable, name]
+    return name
 
 
-def start(command):
-    """Start a command in a process group of its own."""
+def start(*words):
+    """Start Python with these words in a process group of its own."""
     return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        [sys.executable, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env={**os.environ, "PYTHONPATH": str(ROOT)}, start_new_session=True)
 
 
@@ -203,12 +203,12 @@ def test_an_edit_makes_runs_anew_and_an_edit_taken_back_finds_the_old_ones(mine)
     words = source.replace("Nothing", "Something").replace("# this", "# that")
     words = words.replace("b=4, rate", "b=4,\n         rate")
     edit = source.replace("range(2)", "range(3)")
-    run, imported = [sys.executable, "mine.py"], script(call)
+    script(call)
     numbers = []
-    for command, text, missing in ((run, source, 1), (imported, words, 0), (imported, edit, 1),
-                                   (run, source, 0)):
-        Path("mine.py").write_text(text)
-        code, text, errors = finish(start(command))
+    for name, code, missing in (("mine.py", source, 1), ("job.py", words, 0), ("job.py", edit, 1),
+                                ("mine.py", source, 0)):
+        Path("mine.py").write_text(code)
+        code, text, errors = finish(start(name))
         assert code == 0, errors
         assert to_be_made(text) == missing
         numbers.append(Path("out/shelf.csv").read_text())
@@ -264,7 +264,7 @@ def test_what_workers_cannot_import_is_one_line(mine):
     Path("bare.py").write_text(f"from mine import *\n{call}\n")
     typed = f"from mine import *\ndef mine(env, steps, seed):\n    pass\n{call}"
     for words, named in ((["bare.py"], "__main__"), (["-c", typed], "typed in")):
-        code, _, errors = finish(start([sys.executable, *words]))
+        code, _, errors = finish(start(*words))
         assert code == 2
         assert re.fullmatch(f".*{named}.*\n", errors)
 
