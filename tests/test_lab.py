@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import envs
 import run_synthetic
 from lab import compare, identity, processes, runs, store, tables
 
