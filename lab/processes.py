@@ -40,7 +40,6 @@ def work(i, method, task, steps, seed, modules, files):
     def tick(fraction):
         if _fractions is not None:
             _fractions[i] = fraction
-    tick(1e-9)                                       # begun
     try:
         return "done", make(method, task, steps, seed, modules, files, tick)
     except Exception as error:
@@ -58,7 +57,6 @@ class Runner:
     def __init__(self, jobs, store):
         self.jobs, self.store = jobs, store
         self.pressed = self.full = self.failed = False
-        self.typed = any(job.typed for job in jobs)
         self.fractions = multiprocessing.get_context("spawn").RawArray("d", len(jobs))
         self.under_way = {}                          # {job: future}
         self.progress = Progress(len(jobs))
@@ -70,7 +68,7 @@ class Runner:
     @contextmanager
     def ctrl_c(self):
         """Within, Ctrl-C only sets a flag, if this is the main thread, which gets the signals."""
-        if threading.current_thread() is not threading.main_thread() or self.typed:
+        if threading.current_thread() is not threading.main_thread():
             yield
             return
         before = signal.signal(signal.SIGINT, lambda *_: setattr(self, "pressed", True))
@@ -90,9 +88,6 @@ class Runner:
             return
         if "diverged" in value:
             self.tell(f"diverged: {name}: {value['diverged']}")
-        if self.typed:                               # there is no code to store it under
-            self.store.records[job.key] = value
-            return
         try:
             self.store.append(job, value)
         except OSError as error:
@@ -104,17 +99,10 @@ class Runner:
         self.progress.clear()
         print(line, file=sys.stderr)
 
-    def here(self):
-        """One job after the other in this process, for functions that no file holds."""
-        try:
-            for i, job in enumerate(self.jobs):
-                self.ended(i, *work(i, *job.arguments))
-        except KeyboardInterrupt:
-            self.pressed = True
-
     def on(self, executor):
         """All jobs on a foreign executor, which is left running."""
-        for i in self.collect(executor, range(len(self.jobs)), len(self.jobs)):
+        left = list(range(len(self.jobs)))
+        for i in self.collect(executor, left, len(left)) + left:
             self.ended(i, "died", "its process ended")
         for future in self.under_way.values():       # after Ctrl-C
             future.cancel()
@@ -122,53 +110,50 @@ class Runner:
     def in_processes(self, workers):
         """All jobs in a pool of our own, which is made anew for what is left when it breaks.
 
-        Nobody tells which run killed its process, so those that had begun when a pool broke are
-        made again at the end, each in a process of its own.
+        Nobody tells which run killed its process, so those under way when a pool broke are made
+        again at the end, each in a process of its own.
         """
-        left, begun, empty = list(range(len(self.jobs))), [], 0
-        while left and empty < 3 and not self.stopped:
-            lost = self.in_pool(left, min(workers, len(left)))
-            left = [i for i in lost if self.fractions[i] == 0]
-            begun += [i for i in lost if self.fractions[i] > 0]
-            empty += len(left) == len(lost)          # a pool that broke before anything began
-        for i in left + begun:
+        left, lost = list(range(len(self.jobs))), []
+        while left and not self.stopped:
+            lost += self.in_pool(left, workers)
+        for i in lost:
             if not self.stopped and self.in_pool([i], 1):
                 self.ended(i, "died", "its process was killed or crashed")
 
     def in_pool(self, left, workers):
         """One pool, ended with all its processes; returns the jobs that were lost when it broke."""
         before = set(multiprocessing.active_children())
-        pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), start_worker,
-                                   (self.fractions,))
-        lost = left
+        pool = ProcessPoolExecutor(min(workers, len(left)), multiprocessing.get_context("spawn"),
+                                   start_worker, (self.fractions,))
+        lost = None
         try:
             lost = self.collect(pool, left, workers + 1)
         finally:
-            if lost or self.stopped:                 # no cancel(): the pool's thread would complain
+            if lost == left == [] and not self.stopped:
+                pool.shutdown()
+            else:                                    # no cancel(): the pool's thread would complain
                 pool.shutdown(wait=False)
                 for process in set(multiprocessing.active_children()) - before:
                     process.kill()
-            else:
-                pool.shutdown()
         return lost
 
     def collect(self, executor, left, at_once):
-        """Submit the jobs with the indices `left`, some at once; returns those lost by a break."""
-        todo, lost, outcomes = list(left)[::-1], [], queue.SimpleQueue()
+        """Take jobs off `left`, so many at once; returns those lost when the executor broke."""
+        lost, outcomes, broken = [], queue.SimpleQueue(), False
         self.under_way = {}
-        while (todo or self.under_way) and not self.stopped:
-            while todo and len(self.under_way) < at_once:
-                i = todo.pop()
+        while (self.under_way or (left and not broken)) and not self.stopped:
+            while left and not broken and len(self.under_way) < at_once:
+                i = left[0]
                 try:
                     with sigint_blocked():
-                        future = executor.submit(work, i, *self.jobs[i].arguments)
+                        self.under_way[i] = executor.submit(work, i, *self.jobs[i].arguments)
                 except BrokenExecutor:
-                    lost.append(i)
+                    broken = True
                     continue
-                self.under_way[i] = future
-                future.add_done_callback(lambda future, i=i: outcomes.put((i, future)))
+                left.pop(0)
+                self.under_way[i].add_done_callback(lambda f, i=i: outcomes.put((i, f)))
             try:
-                lost += self.outcome(*outcomes.get(timeout=0.2 if self.under_way else 0))
+                lost += self.outcome(*outcomes.get(timeout=0.2))
             except queue.Empty:
                 pass
             self.progress.show(sum(self.fractions))

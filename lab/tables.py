@@ -3,6 +3,7 @@ import csv
 import io
 import math
 import re
+from collections import Counter
 
 import numpy as np
 
@@ -158,10 +159,7 @@ class Results:
 
     def made_on(self):
         """How many runs were made on which Python, NumPy and arithmetic: {text: number}."""
-        made = {}
-        for record in self.all():
-            made[made_on_text(record)] = made.get(made_on_text(record), 0) + 1
-        return made
+        return Counter(made_on_text(record) for record in self.all())
 
 
 def made_on_text(record):

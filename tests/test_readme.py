@@ -46,8 +46,6 @@ def python_block(start):
     return block
 
 
-# ---------------------------------------------------------------- both pages
-
 def test_every_name_and_every_file_that_is_mentioned_exists():
     named = re.findall(r"`(guideboot|baselines|envs|nn|run_arms)\.(\w+(?:\.\w+)?)`", README + PAPER)
     names = {(module, path) for module, path in named if path != "py"}
@@ -78,43 +76,29 @@ def test_every_command_prints_what_is_shown(command, output, copy):
     assert comparable(printed, exact) == comparable(output, exact)
 
 
-# ---------------------------------------------------------------- the README
-
-def test_the_readme_is_short():
-    assert len(README.splitlines()) <= 250
-    assert len(README.encode()) <= 17_000
-
-
-def test_ci_runs_the_readmes_test_command():
-    command, = [line.strip() for line in README.splitlines()
-                if line.startswith("    python3 -m venv") and "pytest" in line]
+def test_ci_runs_the_readmes_test_command_and_uv_has_numpy_alone_to_set_up():
+    command, = re.findall(r"^    (python3 -m venv .* pytest -q)$", README, re.M)
     assert command in (ROOT / ".ci" / "run").read_text().splitlines()
-
-
-def test_uv_has_numpy_alone_to_set_up():
-    scripts = re.findall(r"`uv run (\w+\.py)`", README)
-    assert len(scripts) == 3
-    for name in scripts:
+    for name in ("run_synthetic.py", "run_ads.py", "run_arms.py"):
         head, _ = (ROOT / name).read_text().split("# ///\n")
         assert head.endswith('>=3.10"\n# dependencies = ["numpy>=1.24"]\n')
 
 
-def test_algorithm_1_is_shown_as_the_code_has_it():
+def test_algorithm_1_is_shown_as_the_code_has_it_and_files_have_the_stated_lengths():
     block = textwrap.indent(python_block("history = History"), "    ")
-    assert "Alg1:4" in block
     assert block in (ROOT / "guideboot.py").read_text()
-
-
-def test_the_stated_numbers_of_lines_are_right():
-    for name, lines in re.findall(r"^\| `(\w+\.py)` \| (\d+) \|", README, re.M):
+    stated = re.findall(r"^\| `(\w+\.py)` \| (\d+) \|", README, re.M)
+    assert len(stated) > 3
+    for name, lines in stated:
         assert len((ROOT / name).read_text().splitlines()) == int(lines), name
 
 
-def test_the_readmes_own_script_runs(copy):
+def test_the_readmes_own_script_and_the_tour_run(copy):
     text = python_block("import numpy")
     (copy / "mine.py").write_text(text.replace("steps=2000, runs=10", "steps=20, runs=2"))
     assert "Mine" in run(copy, "mine.py")
     assert (copy / "out" / "mine" / "shelf.svg").exists()
+    assert "0.2577" in run(ROOT, "tests/exercises/tour.py")
 
 
 def test_the_readmes_live_system_learns():
@@ -128,12 +112,6 @@ def test_the_readmes_live_system_learns():
     assert (bag.published != before).any()
     assert len(scope["r_on"]) == 88
 
-
-def test_the_tour_runs_whole():
-    assert "0.2577" in run(ROOT, "tests/exercises/tour.py")
-
-
-# ---------------------------------------------------------------- PAPER.md
 
 @pytest.mark.parametrize("algorithm", LISTING)
 def test_every_line_of_a_listing_has_a_row_that_quotes_the_statement_under_its_mark(algorithm):
