@@ -101,8 +101,6 @@ def name_of(function):
     """The name under which any process finds this function or class: module.name."""
     if "<" in function.__qualname__:                 # <lambda> or <locals>
         raise Refused(f"{function.__qualname__}: {NO_CLOSURE}")
-    if function.__module__ == "__main__" and not hasattr(sys.modules["__main__"], "__file__"):
-        raise Refused(f"{function.__qualname__} was typed in: write it into a file and import it")
     return f"{module_name(function.__module__)}.{function.__qualname__}"
 
 
@@ -128,6 +126,13 @@ def parts_of(value, kind):
 
 def functions_of(value):
     return parts_of(value, (type, types.FunctionType))
+
+
+def typed(value):
+    """Is some function of it typed in at a prompt or in a notebook, so that no file holds it?"""
+    main = sys.modules["__main__"]
+    return not hasattr(main, "__file__") and any(function.__module__ == "__main__"
+                                                 for function in functions_of(value))
 
 
 # ---------------------------------------------------------------- the code behind it

@@ -57,6 +57,7 @@ class Runner:
     def __init__(self, jobs, store):
         self.jobs, self.store = jobs, store
         self.pressed = self.full = self.failed = False
+        self.typed = any(job.typed for job in jobs)
         self.fractions = multiprocessing.get_context("spawn").RawArray("d", len(jobs))
         self.under_way = {}                          # {job: future}
         self.progress = Progress(len(jobs))
@@ -68,7 +69,7 @@ class Runner:
     @contextmanager
     def ctrl_c(self):
         """Within, Ctrl-C only sets a flag, if this is the main thread, which gets the signals."""
-        if threading.current_thread() is not threading.main_thread():
+        if threading.current_thread() is not threading.main_thread() or self.typed:
             yield
             return
         before = signal.signal(signal.SIGINT, lambda *_: setattr(self, "pressed", True))
@@ -88,6 +89,9 @@ class Runner:
             return
         if "diverged" in value:
             self.tell(f"diverged: {name}: {value['diverged']}")
+        if self.typed:                               # there is no code to store it under
+            self.store.records[job.key] = value
+            return
         try:
             self.store.append(job, value)
         except OSError as error:
@@ -98,6 +102,14 @@ class Runner:
     def tell(self, line):
         self.progress.clear()
         print(line, file=sys.stderr)
+
+    def here(self):
+        """One job after the other in this process, for functions that no file holds."""
+        try:
+            for i, job in enumerate(self.jobs):
+                self.ended(i, *work(i, *job.arguments))
+        except KeyboardInterrupt:
+            self.pressed = True
 
     def on(self, executor):
         """All jobs on a foreign executor, which is left running."""

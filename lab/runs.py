@@ -7,7 +7,7 @@
                 out="out/mine")
 
 A method is `method(env, steps, seed, **options)`, a task `task(seed, **options)` that returns an
-environment (envs.py); both are functions of a module (a task may be a class) or partials of one. A
+environment (envs.py); both are functions or classes of a module, or a functools.partial of one. A
 run is a function of its description: method, task, their options, steps, seed, and the code behind
 them (identity.py). Its numbers are stored in OUT/runs.jsonl under the hash of that: a run that is
 there is not made again, and numbers of different code or options cannot be mixed.
@@ -56,12 +56,12 @@ def compare(methods, task, steps=None, runs=None, seed=0, out="out", name=None, 
         others = None if against is None else tables.read_csv(against)
         workers = cores() if workers is None else whole("workers", workers)
         jobs = planned(methods, task, steps, run_seeds(runs, seed, others), columns)
-        name = name or jobs[0].task.func.__name__.lower()
+        name = file_name(name or jobs[0].task.func.__name__.lower())
         refuse_other(others, against, jobs[0])
         store = Store(writable(out))
         missing = {job.key: job for job in jobs if job.key not in store.records}
         rehearse(missing.values())
-        if missing and executor is None:
+        if missing and not jobs[0].typed and executor is None:
             require_main_guard()
     except (Refused, ValueError, OSError) as error:
         print(f"{Path(sys.argv[0]).name}: {error}", file=sys.stderr)
@@ -94,7 +94,9 @@ def announce(name, jobs, methods, missing):
 
 def run_missing(runner, workers, executor):
     """Make the runs that the store lacks; returns the exit code."""
-    if executor is None:
+    if runner.typed:
+        runner.here()
+    elif executor is None:
         runner.in_processes(workers)
     else:
         runner.on(executor)
@@ -103,6 +105,12 @@ def run_missing(runner, workers, executor):
         print("interrupted: finished runs are kept, the same command goes on", file=sys.stderr)
         return 130
     return int(runner.failed)
+
+
+def file_name(name):
+    if not name or name != Path(name).name:
+        raise Refused(f"name must be the name of a file without a folder, got {name!r}")
+    return name
 
 
 def run_seeds(runs, seed, others):
@@ -126,12 +134,13 @@ def planned(methods, task, steps, seeds, columns):
                       f"got {methods!r}")
     task = identity.complete(task, ("seed",))
     steps = steps_of(task, steps, seeds[0])
+    typed = identity.typed((task, *methods.values()))
     rows = []
     for row, method in methods.items():
         if len(tables.parts(row)) != len(columns) or not tables.label(row).isprintable():
             raise Refused(f"a name must be text, with the parts {', '.join(columns)}; got {row!r}")
         method = identity.complete(method, ("env", "steps", "seed"))
-        modules = identity.modules_behind(method, task, Scored)
+        modules = {} if typed else identity.modules_behind(method, task, Scored)
         files = {str(path): identity.content(path)
                  for path in identity.parts_of((method, task), Path)}
         code = identity.checksum(json.dumps([identity.FORMAT, modules]))

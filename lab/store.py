@@ -29,6 +29,11 @@ class Job(NamedTuple):
     description: dict     # call, task, steps, seed and code, as text and numbers
 
     @property
+    def typed(self):
+        """Typed in at a prompt: no file holds the code, so it cannot be stored."""
+        return not self.modules
+
+    @property
     def arguments(self):
         """What make() needs."""
         return self.method, self.task, self.steps, self.seed, self.modules, self.files
@@ -60,8 +65,9 @@ def make(method, task, steps, seed, modules, files, tick=lambda fraction: None):
 
 
 def own_numbers(returned, taken):
-    """What a method returned: nothing, or numbers by name."""
-    returned = {} if returned is None else returned
+    """What a method returned: nothing, numbers by name, or (a class) an object with `numbers`."""
+    if not isinstance(returned, dict):
+        returned = getattr(returned, "numbers", {})
     reserved = {*taken, *tables.KNOWN, "method", "seed", "setting"}
     if not isinstance(returned, dict) or any(name in reserved or "@" in name for name in returned):
         raise Refused(f"a method may return numbers by name, other names than "

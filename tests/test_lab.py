@@ -257,15 +257,22 @@ def test_what_cannot_run_is_one_line_and_exit_code_2_before_anything_starts(mine
     assert stored() == 0
 
 
-def test_what_workers_cannot_import_is_one_line(mine):
-    """A script that would call compare() in every worker, and a function that is in no file."""
-    call = "compare({'M': mine}, Shelf, 9, 2)"
-    Path("bare.py").write_text(f"from mine import *\n{call}\n")
-    typed = f"from mine import *\ndef mine(env, steps, seed):\n    pass\n{call}"
-    for words, named in ((["bare.py"], "__main__"), (["-c", typed], "typed in")):
-        code, _, errors = finish(start(*words))
-        assert code == 2
-        assert re.fullmatch(f".*{named}.*\n", errors)
+def test_a_script_without_a_main_guard_gets_one_line(mine):
+    Path("bare.py").write_text("from mine import *\ncompare({'M': mine}, Shelf, 9, 2)\n")
+    code, _, errors = finish(start("bare.py"))
+    assert code == 2
+    assert re.fullmatch(".*__main__.*\n", errors)
+
+
+def test_functions_typed_in_run_in_the_same_process_and_are_not_stored(mine):
+    typed = ("from mine import *\n"
+             "def own(env, steps, seed):\n"
+             "    mine(env, steps, seed)\n"
+             "print(compare({'own': own, 'mine': mine}, Shelf, 20, 2))")
+    code, text, errors = finish(start("-c", typed))
+    assert code == 0, errors
+    assert "'own': {0: {'regret'" in text
+    assert stored() == 0
 
 
 def test_a_run_that_raises_dies_or_diverges_is_named_and_the_others_finish(mine):
