@@ -3,6 +3,7 @@
 The answers replace the blanks after a file was run, so that it does not matter whether a student
 has solved it in place.
 """
+import os
 import re
 import shutil
 import subprocess
@@ -30,6 +31,13 @@ def judge(name, answer):
     student["check"]()
 
 
+def wrong(name, mistake):
+    """A wrong answer, and words of the hint that it gets."""
+    old, new, words = WRONG[name][mistake]
+    assert RIGHT[name].count(old) == 1, old
+    return RIGHT[name].replace(old, new), words
+
+
 def test_every_exercise_has_an_answer_and_wrong_ones():
     names = sorted(path.stem for path in FOLDER.glob("ex*.py"))
     assert [name[:4] for name in names] == [f"ex{i:02}" for i in range(1, 13)]
@@ -44,10 +52,11 @@ def test_the_right_answer_is_accepted(name):
 
 @pytest.mark.parametrize("name, mistake", CASES)
 def test_a_wrong_answer_gets_the_right_hint_in_one_line(name, mistake):
-    answer, words = WRONG[name][mistake]
+    answer, words = wrong(name, mistake)
     with pytest.raises(AssertionError) as error:
         judge(name, answer)
-    assert words in str(error.value) and "\n" not in str(error.value)
+    assert words in str(error.value)
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("name", RIGHT)
@@ -66,8 +75,8 @@ def desk(tmp_path_factory):
     folder.mkdir(parents=True)
     for name in ("helper.py", "conftest.py", "pytest.ini"):
         shutil.copy(FOLDER / name, folder)
-    wrong, _ = WRONG["ex05_moments"]["fakes add no rows"]
-    for name, answer in (("ex04_fused", RIGHT["ex04_fused"]), ("ex05_moments", wrong),
+    mistaken, _ = wrong("ex05_moments", "fakes add no rows")
+    for name, answer in (("ex04_fused", RIGHT["ex04_fused"]), ("ex05_moments", mistaken),
                          ("ex02_prior", RIGHT["ex02_prior"] + "CLICKS_A = 1 / 0\n"),
                          ("ex01_predict", "GUIDED_MEAN_B = (\n")):
         text = source(name).replace("\nif __name__", answer + "\nif __name__")
@@ -77,7 +86,7 @@ def desk(tmp_path_factory):
 
 def run(folder, *words):
     return subprocess.run([sys.executable, *words], cwd=folder, capture_output=True, text=True,
-                          env={"PYTHONPATH": str(ROOT)})
+                          env={**os.environ, "PYTHONPATH": str(ROOT)})
 
 
 def test_a_file_says_solved_or_a_hint_or_the_line_of_an_error(desk):

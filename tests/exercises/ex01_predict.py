@@ -29,13 +29,11 @@ def check():
                          0.0075, "Ad_B's estimate is always 0: it can only tie; then the coin")
     A, B = (guideboot.guided_distribution(s, 40, 1) for s in (2, 0))
     difference = guideboot.chance_to_win(B, A) - guideboot.beta_chance_to_win(1, 41, 3, 39)
-    words = ("as often", "more often", "less often")
-    helper.expect_word("GUIDEBOOT_SHOWS_B", GUIDEBOOT_SHOWS_B, helper.by_sign(difference, words),
-                       words, "both estimates can be 0, and then the coin decides; run "
-                       "`python run_arms.py` and look at the last column")
+    helper.expect_sign("GUIDEBOOT_SHOWS_B", GUIDEBOOT_SHOWS_B, difference,
+                       ("as often", "more often", "less often"), "both estimates can be 0, and "
+                       "then the coin decides; look at the last column of `python run_arms.py`")
     difference = guideboot.moments(*B)[0] - guideboot.beta_moments(0, 40, 1)[0]
-    words = ("equal to", "above", "below")
-    helper.expect_word("GUIDED_MEAN_B", GUIDED_MEAN_B, helper.by_sign(difference, words), words,
+    helper.expect_sign("GUIDED_MEAN_B", GUIDED_MEAN_B, difference, ("equal to", "above", "below"),
                        "it is the mean of (F / 2) / (n + F) with F = F1 + F0, which is concave in "
                        "F: think of Jensen")
 

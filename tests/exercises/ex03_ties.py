@@ -44,10 +44,9 @@ def check():
     for scores, first in (([0.0, 0.0], 0), ([1.0, 3.0, 3.0], 1), ([2.0, 1.0], 0)):
         assert first_largest(np.array(scores), None) == first, (
             f"of the scores {scores} take the first of the largest, not another")
-    difference = regret(first_largest) / regret(guideboot.argmax) - 1
-    words = ("the same", "worse", "better")
-    truth = helper.by_sign(difference if abs(difference) > 0.1 else 0, words)
-    helper.expect_word("BY_INDEX_IS", BY_INDEX_IS, truth, words,
+    change = regret(first_largest) / regret(guideboot.argmax) - 1
+    helper.expect_sign("BY_INDEX_IS", BY_INDEX_IS, change if abs(change) > 0.1 else 0,
+                       ("the same", "worse", "better"),
                        "which arms are pulled while all estimates are 0?")
 
 

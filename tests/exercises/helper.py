@@ -34,6 +34,6 @@ def expect_word(name, value, exact, words, hint):
     assert value == exact, f"{name} is not {value!r}: {hint}"
 
 
-def by_sign(difference, words):
-    """The first of three words for 0, the second for a number above it, the last for one below."""
-    return words[int(difference > 0) - int(difference < 0)]
+def expect_sign(name, value, difference, words, hint):
+    """Of three words the first is for 0, the second for above, the third for below."""
+    expect_word(name, value, words[int(difference > 0) - int(difference < 0)], words, hint)
