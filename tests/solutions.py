@@ -25,11 +25,9 @@ def gradient(z, r, F1, F0):
     return (1 + F1 + F0) * sigmoid(z) - (r + F1)
 """,
     "ex05_moments": """
-def bootstrap(s, n):
-    return s / n, s / n * (1 - s / n) / n
-
 def fakes_before(s, n, alpha):
-    return bootstrap(s + alpha, n + 2 * alpha)
+    s, n = s + alpha, n + 2 * alpha
+    return s / n, s / n * (1 - s / n) / n
 
 def ratio(n, alpha):
     return 1 + 1 / (n + 2 * alpha)
@@ -116,7 +114,6 @@ WRONG = {
     "ex01_predict": {
         "no guess": ("0.13 ", "None", "write down a guess"),
         "the paper's 'always recommend Ad_A'": ("0.06", "0.0", "it can only tie"),
-        "forgets the coin": ("0.06", "0.13", "the coin"),
         "takes the guided bootstrap for Beta": ('"below"', '"equal to"', "Jensen"),
     },
     "ex02_prior": {
@@ -137,14 +134,13 @@ WRONG = {
     },
     "ex05_moments": {
         "variance of a click, not of the mean": ("(1 - s / n) / n", "(1 - s / n)", "one reward"),
-        "fakes add no rows": ("alpha, n + 2 * alpha)", "alpha, n + alpha)", "how many rewards"),
+        "fakes add no rows": ("n + 2 * alpha\n", "n\n", "how many rewards"),
         "the ratio upside down": ("1 + 1 /", "1 / 1 -", "denominators"),
     },
     "ex06_pull": {
         "a prior that pulls down": ('"above"', '"below"', "mean of a fake click"),
         "the mean number of fakes": ("(guideboot.binomial(2 * n, g) @ (F / (n + F)))",
                                      "2 * g / (1 + 2 * g)", "F varies"),
-        "the same pull whatever the clicks": ("S = 0.5 ", "S = 1.0 ", "deviation times n"),
         "twice alpha for twice the pull": ("ALPHA_FOR_2 = 4", "ALPHA_FOR_2 = 2", "not by 2"),
     },
     "ex07_density": {
@@ -160,12 +156,9 @@ WRONG = {
         "weights average out": ("0.5 ", "1.0 ", "E w^2"),
         "the draws of one batch": ("b * steps", "b", "at every step"),
         "a pair is one reward": ("2 * a / (1 + 2 * a)", "a / (1 + a)", "two rewards"),
-        "g above 1": ("min(alpha / n, 1)", "alpha / n", "at most 1"),
     },
     "ex10_perturbed": {
-        "one coin for all": ("binomial(self.a, 0.5, r.shape)",
-                             "binomial(1, 0.5, r.shape) * self.a", "a coin of its own"),
-        "instead of the reward": ("r + clicks", "clicks", "y is r and"),
+        "the mean instead of coins": ("r + clicks", "r + self.a / 2", "a coin of its own"),
         "one joins at most": ("binomial(self.a, g)", "binomial(1, g)", "with probability g"),
         "fakes that never fade": ("PSEUDO_GUIDED = 1 ", "PSEUDO_GUIDED = 1000 ", "probability g ="),
     },

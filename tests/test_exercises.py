@@ -91,7 +91,7 @@ def run(folder, *words):
 
 def test_a_file_says_solved_or_a_hint_or_the_line_of_an_error(desk):
     assert run(desk, "ex04_fused.py").stdout == "solved\n"
-    assert run(desk, "ex05_moments.py").stdout.startswith("fakes_before, s=1, n=50")
+    assert run(desk, "ex05_moments.py").stdout.startswith("the mean for s=1, n=50")
     assert "CLICKS_A = 1 / 0" in run(desk, "ex02_prior.py").stderr
 
 

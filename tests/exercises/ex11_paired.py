@@ -31,7 +31,7 @@ def scores(method, runs=60, steps=200):
     for seed in range(runs):
         env = Scored(BernoulliArms(seed, m=10, high=1.0), steps)
         rng = stream(seed, "agent")
-        agent = GiroArms(10, rng) if method == "Giro" else Arms(10, thompson_mean, rng)
+        agent = GiroArms(10, rng, 0.2) if method == "Giro" else Arms(10, thompson_mean, rng)
         online(agent, env, steps, c=1)
         found.append((env.rewards.sum(), env.regret.sum()))
     return np.array(found, float).T
