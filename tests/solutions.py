@@ -18,7 +18,7 @@ CLICKS_B, IMPRESSIONS_B = 0, 1    # one unlucky impression is enough: the estima
 def first_largest(scores, rng):
     return int(np.argmax(scores))
 
-BY_INDEX_IS = "worse"             # while all estimates are 0 it pulls the first arm, again and again
+BY_INDEX_IS = "worse"             # while all estimates are 0, only the first arm is pulled
 """,
     "ex04_fused": """
 def gradient(z, r, F1, F0):
@@ -109,7 +109,7 @@ def widened(sky, trip):
 }
 
 
-# What a wrong answer gets wrong -> what it has in place of what, and words of the hint that it gets.
+# Mistake -> what a wrong answer has in place of what, and words of the hint that it must get.
 WRONG = {
     "ex01_predict": {
         "no guess": ("0.13 ", "None", "write down a guess"),
@@ -159,7 +159,7 @@ WRONG = {
     },
     "ex10_perturbed": {
         "the mean instead of coins": ("r + clicks", "r + self.a / 2", "a coin of its own"),
-        "one joins at most": ("binomial(self.a, g)", "binomial(1, g)", "with probability g"),
+        "all or none join": ("binomial(self.a, g)", "binomial(1, g) * self.a", "joins by itself"),
         "fakes that never fade": ("PSEUDO_GUIDED = 1 ", "PSEUDO_GUIDED = 1000 ", "probability g ="),
     },
     "ex11_paired": {

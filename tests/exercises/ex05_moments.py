@@ -27,7 +27,9 @@ def ratio(n, alpha):
 def check():
     for s, n, alpha in ((1, 50, 1), (0, 4, 2), (7, 7, 3)):
         data = f"s={s}, n={n}, alpha={alpha}"
-        mean, variance = fakes_before(s, n, alpha)
+        got = fakes_before(s, n, alpha)
+        assert np.shape(got) == (2,), "fakes_before returns the mean and the variance"
+        mean, variance = got
         before = guideboot.guided_before_moments(s, n, alpha)
         assert np.isclose(mean, before[0], atol=1e-9), (
             f"the mean for {data}: how many rewards are there now, and how many of them clicks?")

@@ -1,6 +1,6 @@
 """9. What the weights of OBB and the pairs of Giro cost (Section 5.1).
 
-OBB gives every sample of the stream a weight drawn from Poisson(1), once and for each model. Giro
+OBB gives every sample of the stream a weight from Poisson(1), drawn once for each model. Giro
 puts, with probability a, a pseudo pair (x, 0), (x, 1) into the history beside a real sample. How
 much of the information is left to a model, and what fades with the number of impressions?
 """
@@ -9,10 +9,10 @@ import helper
 import numpy as np
 
 from baselines import OBB, Giro
-from guideboot import GuideBoot, AdCount, History
+from guideboot import AdCount, GuideBoot, History
 
-# The mean of n rewards with weights w varies like that of (sum w)^2 / (sum w^2) rewards without.
-WORTH = None                      # that number, over n, for Poisson(1) weights and large n
+# A mean with weights w varies as much as a plain mean of (sum w)^2 / (sum w^2) rewards.
+WORTH = None                      # this number over that of all rewards, for Poisson(1) and many
 
 
 def missed(n, b, steps):
@@ -39,14 +39,14 @@ def guided_share(n, alpha):
 
 
 def check():
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(0)                           # tolerances: 5 standard errors or more
     w, _ = OBB(None, rng).samples(None, np.zeros((5, 20_000)))
     helper.expect_number("WORTH", WORTH, w.mean() ** 2 / (w ** 2).mean(), 0.015,
                          "it is (E w)^2 / E w^2; E w^2 is the variance plus (E w)^2")
     for n, b, steps in ((100, 100, 1), (100, 20, 3), (10, 50, 2)):
         drawn = rng.integers(0, n, (40_000, steps * b))
         share = (drawn > 0).all(axis=1).mean()               # the one sample is number 0
-        assert abs(missed(n, b, steps) - share) < 0.015, (   # 6 standard errors
+        assert abs(missed(n, b, steps) - share) < 0.015, (
             f"missed({n}, {b}, {steps}) is not right: OBB draws once, replay at every step")
     for ctr, a in ((0.02, 0.5), (0.5, 0.1), (0.9, 1.0)):
         history, giro = History(1, 2), Giro(None, rng, a)

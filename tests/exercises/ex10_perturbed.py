@@ -59,9 +59,10 @@ def check():
     for method, n, g in ((PHE, 40, 1.0), (GuidedPHE, 4, 1.0), (GuidedPHE, 8, 0.5)):
         name = method.__name__
         pseudo, clicks = drawn(method, 3, n, alpha=4.0)      # 2,000 rows or more, 3 coins each
-        assert abs(pseudo.mean() - 3 * g) < 0.07, (          # 5 standard errors
-            f"{name}: {pseudo.mean():.2f} pseudo-rewards a row for a = 3, n = {n}, alpha = 4: each "
-            "joins with probability g, in PHE always")
+        right = abs(pseudo.mean() - 3 * g) < 0.07 and abs(pseudo.var() - 3 * g * (1 - g)) < 0.1
+        assert right, (                                      # 5 standard errors
+            f"{name}: with a = 3, n = {n}, alpha = 4 each of three pseudo-rewards beside a row "
+            f"joins by itself, with probability {g}; here {pseudo.mean():.2f} join on average")
         coins = clicks[pseudo == 3]                          # Bi(3, 1/2), some 500 or more
         assert abs(coins.mean() - 1.5) < 0.2, f"{name}: half of the pseudo-rewards are clicks"
         fair = abs(coins.var() - 0.75) < 0.25 and (clicks[0] != clicks[1:]).any()

@@ -52,7 +52,7 @@ def power(n, mean, sd):
 
 def check():
     rng = np.random.default_rng(0)
-    x, y = 3 * rng.standard_normal(2000) + rng.standard_normal((2, 2000)) + [[0.0], [0.25]]
+    x, y = 3 * rng.standard_normal(2000) + rng.standard_normal((2, 2000)) + [[0.25], [0.0]]
     for paired, sd in ((True, np.std(x - y)), (False, np.hypot(np.std(x), np.std(y)))):
         n = runs_needed(x, y, paired)
         assert np.ndim(n) == 0 and n > 1, f"one number of runs, above 1, not {n}"

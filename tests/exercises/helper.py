@@ -1,6 +1,7 @@
 """What the exercises share. Imported first, it finds the modules in the project's folder."""
 import os
 import sys
+from numbers import Real
 from pathlib import Path
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
@@ -24,7 +25,7 @@ def main(check, measure=None):
 
 def expect_number(name, value, exact, within, hint):
     assert value is not None, f"write down a guess for {name} first, before you run anything"
-    assert isinstance(value, (int, float)), f"{name} must be a number, not {value!r}"
+    assert isinstance(value, Real), f"{name} must be a number, not {value!r}"
     assert abs(value - exact) <= within, f"{name} is not {value}: {hint}"
 
 
