@@ -60,10 +60,7 @@ SYNTHETIC_AS_MANY = "the same"    # so it was not the age of the models
 ARMS_AS_MANY = "higher"           # models that know nothing show an arm each, most likely a bad one
 """,
     "ex09_weights": """
-WORTH = 0.5                       # E w^2 = 2
-
-def missed(n, b, steps):          # OBB: 1 / e, for ever
-    return (1 - 1 / n) ** (b * steps)
+WORTH = 0.5                       # E w^2 = 2; a sample with weight 0 is lost for ever
 
 def giro_share(a):
     return 2 * a / (1 + 2 * a)    # whatever the number of impressions
@@ -154,7 +151,7 @@ WRONG = {
     },
     "ex09_weights": {
         "weights average out": ("0.5 ", "1.0 ", "E w^2"),
-        "the draws of one batch": ("b * steps", "b", "at every step"),
+        "pairs that add no rewards": ("(ctr + a) / (1 + 2 * a)", "ctr + a", "both with the pairs"),
         "a pair is one reward": ("2 * a / (1 + 2 * a)", "a / (1 + a)", "two rewards"),
     },
     "ex10_perturbed": {
