@@ -1,248 +1,172 @@
-"""SPOILERS. Answers to the exercises in tests/exercises, and common wrong answers.
+"""SPOILERS. Answers to the exercises in tests/exercises, and likely wrong ones.
 
 test_exercises.py tries them all. An answer is what replaces the blanks: it is run after the
 student's file, in the same namespace.
 """
 RIGHT = {
     "ex01_predict": """
-BOOTSTRAP_SAYS_A_IS_0 = 0.13     # 0.95 ** 40
-BOOTSTRAP_SHOWS_B = 0.06         # half of it: Ad_B's estimate is always 0, a coin decides a tie
+BOOTSTRAP_SAYS_A_IS_0 = 0.13      # 0.95 ** 40
+BOOTSTRAP_SHOWS_B = 0.06          # half of it: Ad_B's estimate is always 0, a coin decides a tie
 GUIDEBOOT_SHOWS_B = "more often"
-GUIDED_MEAN_B = "below"          # by Jensen's inequality
+GUIDED_MEAN_B = "below"           # by Jensen's inequality
 """,
-    "ex02_moments": """
-def beta(s, n, alpha):
-    a, b = alpha + s, alpha + n - s
-    return a / (a + b), a * b / ((a + b) ** 2 * (a + b + 1))
-
-def bootstrap(s, n):
-    return s / n, s / n * (1 - s / n) / n
-
-def fakes_before(s, n, alpha):
-    return bootstrap(s + alpha, n + 2 * alpha)
+    "ex02_prior": """
+CLICKS_A, IMPRESSIONS_A = 10, 50
+CLICKS_B, IMPRESSIONS_B = 0, 1    # one unlucky impression is enough: the estimate is 0 for ever
 """,
-    "ex03_fused": """
-def gradient(z, r, F1, F0):
-    return (1 + F1 + F0) * sigmoid(z) - (r + F1)
-""",
-    "ex04_harmonic": """
-class Harmonic:
-    def __init__(self, features):
-        self.count = np.zeros(features)
-
-    def update(self, X):
-        np.add.at(self.count, X, 1)
-
-    def __call__(self, X):
-        with np.errstate(divide="ignore"):
-            return 1 / (1 / self.count[X]).sum(axis=-1)
-""",
-    "ex05_learning": """
-def learn(agent, X, r, n):
-    K, c = agent.bag.K, len(r)
-    agent.density.update(X)                                              # line 12
-    order = agent.rng.permuted(np.tile(np.arange(c), (K, 1)), axis=1)    # lines 13-14
-    X, r = X[order], r[order]
-    g = guidance(agent.density(X), agent.alpha)                          # lines 15-20
-    w, y = fake_samples(r, g, agent.rng)                                 # line 21
-    for rows in np.split(np.arange(c), n):
-        agent.bag.update(X[:, rows], w[:, rows], y[:, rows])             # line 22
-    agent.bag.publish()                                                  # line 23
-""",
-    "ex06_ties": """
+    "ex03_ties": """
 def first_largest(scores, rng):
     return int(np.argmax(scores))
 
-BY_INDEX_IS = "worse"            # while all estimates are 0 it pulls the first arm, again and again
+BY_INDEX_IS = "worse"             # while all estimates are 0, only the first arm is pulled
 """,
-    "ex07_prior": """
-CLICKS_A, IMPRESSIONS_A = 10, 50
-CLICKS_B, IMPRESSIONS_B = 0, 1   # one unlucky impression is enough: the estimate is 0 for ever
+    "ex04_fused": """
+def gradient(z, r, F1, F0):
+    return (1 + F1 + F0) * sigmoid(z) - (r + F1)
 """,
-    "ex08_density": """
+    "ex05_moments": """
+def fakes_before(s, n, alpha):
+    s, n = s + alpha, n + 2 * alpha
+    return s / n, s / n * (1 - s / n) / n
+
+def ratio(n, alpha):
+    return 1 + 1 / (n + 2 * alpha)
+""",
+    "ex06_pull": """
+MEAN_IS = "above"                 # an estimate is raised exactly if it is below 1/2
+NO_PULL_AT = 0.5
+
+def pull(s, n, alpha):
+    F = np.arange(2 * n + 1)
+    g = guideboot.guidance(n, alpha)
+    return (1 / 2 - s / n) * (guideboot.binomial(2 * n, g) @ (F / (n + F)))
+
+WITH_3_CLICKS = 0.5               # alpha / sqrt(s + alpha): alpha / n over sqrt(s + alpha) / n
+ALPHA_FOR_2 = 4                   # a bonus of sqrt(alpha) deviations for an ad without clicks
+""",
+    "ex07_density": """
 class MyDensity(Harmonic):
-    '''The true harmonic mean: Eq. 7 counts an input as J times rarer.'''
+    '''Eq. 6: a new visitor keeps Eq. 7 below 1, so all rows have both fakes for ever.'''
 
     def __call__(self, X):
-        return X.shape[-1] * super().__call__(X)
+        return self.count[X[..., 0]]
 """,
-    "ex09_environment": """
-class MyEnvironment:
-    '''A kiosk puts one of four papers in front.
+    "ex08_staleness": """
+def as_many_steps(c):
+    return c // 8
 
-    Whether it sells depends on the paper and on its headline of the day.
-    '''
-    fields, features = 2, 4 + 3       # papers 0-3, kinds of headline 4-6
-
-    def __init__(self, rng):
-        self.rng = rng
-
-    def observe(self):
-        self.X = np.column_stack([np.arange(4), 4 + self.rng.integers(0, 3, 4)])
-        return self.X
-
-    def _expected(self):
-        return 0.1 + 0.1 * self.X[:, 0] + 0.3 * (self.X[:, 1] == 4)
-
-    def pull(self, a):
-        return int(self.rng.random() < self._expected()[a])
+SYNTHETIC_WITH_4 = "higher"       # 16 steps of Adam instead of 1,024
+SYNTHETIC_AS_MANY = "the same"    # so it was not the age of the models
+ARMS_AS_MANY = "higher"           # models that know nothing show an arm each, most likely a bad one
 """,
-    "ex10_forgetting": """
-class Recent(guideboot.History):
-    window = 500
+    "ex09_weights": """
+WORTH = 0.5                       # E w^2 = 2; a sample with weight 0 is lost for ever
 
-    def resample(self, shape, rng):
-        first = max(0, self.size - self.window)
-        rows = rng.integers(first, self.size, shape)
-        return self.X[rows].astype(int), self.r[rows]
+def giro_share(a):
+    return 2 * a / (1 + 2 * a)    # whatever the number of impressions
+
+def giro_mean(ctr, a):
+    return (ctr + a) / (1 + 2 * a)
+
+def guided_share(n, alpha):
+    g = min(alpha / n, 1)
+    return 2 * g / (1 + 2 * g)    # fades
+""",
+    "ex10_perturbed": """
+class PHE(PHE):
+    def samples(self, X, r):
+        clicks = self.rng.binomial(self.a, 0.5, r.shape)
+        return np.full(r.shape, 1 + self.a), r + clicks
+
+class GuidedPHE(GuidedPHE):
+    def samples(self, X, r):      # GuideBoot's two fakes are a click and a non-click, no coins
+        g = guidance(self.density(X), self.alpha)
+        joined = self.rng.binomial(self.a, g)
+        return 1 + joined, r + self.rng.binomial(joined, 0.5)
+
+PSEUDO_GUIDED = 1                 # a alpha, however often the ad is shown
+WIDER = 3.5                       # sqrt(0.25 / (0.021 * 0.979)): more than the data ask for
+""",
+    "ex11_paired": """
+def runs_needed(x, y, paired):
+    variance = np.var(x - y, ddof=1) if paired else np.var(x, ddof=1) + np.var(y, ddof=1)
+    return (1.96 + 0.84) ** 2 * variance / np.mean(x - y) ** 2
+
+SAVES_MORE_FOR = "clicks"         # regret is a paired difference already: to the best arm
+""",
+    "ex12_table": """
+def common(theta, X):
+    return theta[X[0, 1:]].sum() + theta[-1]
+
+BEST_WITHOUT = 0.6                # always the same class: the most frequent
+
+def widened(sky, trip):
+    return [sky, trip, sky + trip]
 """,
 }
 
 
-def changed(answer, *pairs):
-    """An answer with other text in some places: pairs (old, new)."""
-    for old, new in pairs:
-        assert answer.count(old) == 1, old
-        answer = answer.replace(old, new)
-    return answer
-
-
-def gradient(expression):
-    return f"def gradient(z, r, F1, F0):\n    return {expression}\n"
-
-
-def density(expression, seeds):
-    """A density that returns this, on the first few seeds alone, to be quick."""
-    return (f"SEEDS = SEEDS[:{seeds}]\n"
-            "class MyDensity(Harmonic):\n"
-            "    def __call__(self, X):\n"
-            f"        return {expression}\n")
-
-
-def prior(clicks_A, impressions_A, clicks_B, impressions_B):
-    return (f"CLICKS_A, IMPRESSIONS_A = {clicks_A}, {impressions_A}\n"
-            f"CLICKS_B, IMPRESSIONS_B = {clicks_B}, {impressions_B}\n")
-
-
-PREDICT = RIGHT["ex01_predict"]
-MOMENTS = RIGHT["ex02_moments"]
-HARMONIC = RIGHT["ex04_harmonic"]
-LEARN = RIGHT["ex05_learning"]
-TIES = RIGHT["ex06_ties"]
-KIOSK = RIGHT["ex09_environment"]
-RECENT = RIGHT["ex10_forgetting"]
-
-# Pieces of LEARN.
-SHUFFLE = "agent.rng.permuted(np.tile(np.arange(c), (K, 1)), axis=1)"
-RHO = "agent.density(X), agent.alpha"
-FAKES = "fake_samples(r, g, agent.rng)"
-LOOP = "    for rows"
-
-WRONG = {                              # what it gets wrong -> the answer
+# Mistake -> what a wrong answer has in place of what, and words of the hint that it must get.
+WRONG = {
     "ex01_predict": {
-        "no guess at all": "",
-        "the paper's 'always recommend Ad_A'": PREDICT + "BOOTSTRAP_SHOWS_B = 0.0",
-        "forgets the coin": PREDICT + "BOOTSTRAP_SHOWS_B = 0.13",
-        "takes the guided bootstrap for Beta": PREDICT + 'GUIDED_MEAN_B = "equal to"',
-        "and its decisions too": PREDICT + 'GUIDEBOOT_SHOWS_B = "as often"',
+        "no guess": ("0.13 ", "None", "write down a guess"),
+        "the paper's 'always recommend Ad_A'": ("0.06", "0.0", "it can only tie"),
+        "takes the guided bootstrap for Beta": ('"below"', '"equal to"', "Jensen"),
     },
-    "ex02_moments": {
-        "Beta's variance without the + 1": changed(MOMENTS, ("(a + b + 1)", "(a + b)")),
-        "variance of a click, not of the mean":
-            changed(MOMENTS, ("(1 - s / n) / n", "(1 - s / n)")),
-        "a prior in one number only": changed(MOMENTS, ("alpha + n - s", "n - s")),
-        "fakes do not add rows": changed(MOMENTS, ("n + 2 * alpha", "n")),
+    "ex02_prior": {
+        "an ad that ties": ("10, 50", "1, 50", "when can Ad_A's be 0"),
+        "too much known of Ad_B": ("0, 1 ", "0, 50 ", "g = alpha / n"),
+        "no such data": ("10, 50", "60, 50", "clicks <= impressions"),
     },
-    "ex03_fused": {
-        "the mean instead of the sum": gradient("sigmoid(z) - (r + F1) / (1 + F1 + F0)"),
-        "fakes with the real label": gradient("(1 + F1 + F0) * (sigmoid(z) - r)"),
-        "no fake non-clicks": gradient("(1 + F1) * sigmoid(z) - (r + F1)"),
+    "ex03_ties": {
+        "the last of the largest": ("int(np.argmax(scores))", "np.flatnonzero(scores == "
+                                    "scores.max())[-1]", "take the first"),
+        "a wrong guess": ('"worse"', '"the same"', "which arms"),
     },
-    "ex04_harmonic": {
-        "drops repeated ids":
-            changed(HARMONIC, ("np.add.at(self.count, X, 1)", "self.count[X] += 1")),
-        "the scaled harmonic mean": changed(HARMONIC, ("return 1 /", "return X.shape[-1] /")),
-        "the arithmetic mean":
-            changed(HARMONIC, ("1 / (1 / self.count[X]).sum(axis=-1)",
-                               "self.count[X].mean(axis=-1)")),
-        "a warning": changed(HARMONIC, ('np.errstate(divide="ignore")', "np.errstate()")),
-        "never seen counts as once":
-            changed(HARMONIC, ("1 / self.count[X]", "1 / np.maximum(self.count[X], 1)")),
-        "sums over all axes": changed(HARMONIC, ("axis=-1", "")),
+    "ex04_fused": {
+        "the mean of the losses": ("- (r + F1)", "- (r + F1) - (F1 + F0) * sigmoid(z)",
+                                   "not the mean"),
+        "fakes with the real label": ("(r + F1)", "(1 + F1 + F0) * r", "each fake's own label"),
+        "a sign": ("- (r", "+ (r", "without fakes"),
     },
-    "ex05_learning": {
-        "density after the fakes":
-            changed(LEARN, ("    agent.density.update(X)   ", "    "),
-                    (LOOP, "    agent.density.update(X[0])\n" + LOOP)),
-        "one order for all models":
-            changed(LEARN, (SHUFFLE, "np.tile(agent.rng.permutation(c), (K, 1))")),
-        "no shuffling": changed(LEARN, (SHUFFLE, "np.tile(np.arange(c), (K, 1))")),
-        "rewards not shuffled":
-            changed(LEARN, ("X, r = X[order], r[order]",
-                            "X, r = X[order], np.tile(r, (K, 1))")),
-        "one batch only": changed(LEARN, ("np.split(np.arange(c), n)", "[np.arange(c)]")),
-        "publishes after each batch":
-            changed(LEARN, ("    agent.bag.publish()", "        agent.bag.publish()")),
-        "never publishes": changed(LEARN, ("    agent.bag.publish()", "    ")),
-        "no fakes": changed(LEARN, (FAKES, "np.ones(r.shape), r")),
-        "bootstrap resamples": changed(LEARN, (SHUFFLE, "agent.rng.integers(0, c, (K, c))")),
-        "rho of other rows":
-            changed(LEARN, (RHO, "np.tile(agent.density(X[0][order[0].argsort()]), (K, 1)), "
-                                 "agent.alpha")),
-        "one coin for both fakes":
-            changed(LEARN, (LOOP, "    both = agent.rng.random(r.shape) < g\n"
-                                  "    w, y = 1 + 2 * both, r + both\n" + LOOP)),
-        "the same fakes for all":
-            changed(LEARN, (LOOP, "    j = order[0].argsort()[order]\n"
-                                  "    w, y = w[0][j], y[0][j]\n" + LOOP)),
+    "ex05_moments": {
+        "variance of a click, not of the mean": ("(1 - s / n) / n", "(1 - s / n)", "one reward"),
+        "fakes add no rows": ("n + 2 * alpha\n", "n\n", "how many rewards"),
+        "the ratio upside down": ("1 + 1 /", "1 / 1 -", "denominators"),
     },
-    "ex06_ties": {
-        "the last of the largest":
-            changed(TIES, ("int(np.argmax(scores))",
-                           "len(scores) - 1 - int(np.argmax(scores[::-1]))")),
-        "no guess": TIES + "BY_INDEX_IS = None",
-        "a wrong guess": TIES + 'BY_INDEX_IS = "the same"',
+    "ex06_pull": {
+        "a prior that pulls down": ('"above"', '"below"', "mean of a fake click"),
+        "the mean number of fakes": ("(guideboot.binomial(2 * n, g) @ (F / (n + F)))",
+                                     "2 * g / (1 + 2 * g)", "F varies"),
+        "twice alpha for twice the pull": ("ALPHA_FOR_2 = 4", "ALPHA_FOR_2 = 2", "not by 2"),
     },
-    "ex07_prior": {
-        "the paper's example, which ties": prior(1, 50, 0, 50),
-        "too much known of Ad_B": prior(25, 50, 0, 50),
-        "no such data": prior(60, 50, 0, 1),
+    "ex07_density": {
+        "no fakes": ("self.count[X[..., 0]]", "np.full(X.shape[:-1], 1e12)", "of Eq. 7's regret"),
+        "Eq. 7 itself": ("self.count[X[..., 0]]", "super().__call__(X)", "the count of which id"),
     },
-    "ex08_density": {
-        "fakes for every sample, for ever": density("0 * super().__call__(X)", seeds=3),
-        "noise": density("1.001 * super().__call__(X)", seeds=6),
-        "Eq. 7 itself": density("super().__call__(X)", seeds=3),
+    "ex08_staleness": {
+        "as many mini-batches": ("c // 8", "4", "not 256"),
+        "old models are bad models": ('"the same"', '"higher"', "teach little"),
+        "they never are": ('ARMS_AS_MANY = "higher"', 'ARMS_AS_MANY = "the same"', "who serves"),
     },
-    "ex09_environment": {
-        "rewards are not 0 or 1":
-            changed(KIOSK, ("int(self.rng.random() < self._expected()[a])", "self._expected()[a]")),
-        "ids out of range": changed(KIOSK, ("4 + 3 ", "4 + 2 ")),
-        "another reward than promised":
-            changed(KIOSK, ("< self._expected()[a]", "< 0.9 * self._expected()[a]")),
-        "nothing to learn":
-            changed(KIOSK, ("0.1 * self.X[:, 0] + 0.3 *", "0.01 * self.X[:, 0] + 0.01 *")),
-        "ids that say nothing":
-            changed(KIOSK, ("np.arange(4), 4", "np.zeros(4, int), 4"),
-                    ("0.1 * self.X[:, 0] + 0.3", "0.2 * np.arange(4) + 0.0")),
-        "one field": ("class MyEnvironment:\n"
-                      "    fields, features = 1, 3\n"
-                      "    def __init__(self, rng): pass\n"),
+    "ex09_weights": {
+        "weights average out": ("0.5 ", "1.0 ", "E w^2"),
+        "pairs that add no rewards": ("(ctr + a) / (1 + 2 * a)", "ctr + a", "both with the pairs"),
+        "a pair is one reward": ("2 * a / (1 + 2 * a)", "a / (1 + a)", "two rewards"),
     },
-    "ex10_forgetting": {
-        "forgets nothing": changed(RECENT, ("max(0, self.size - self.window)", "0")),
-        "the oldest instead of the newest":
-            changed(RECENT, ("(first, self.size, shape)",
-                             "(0, min(self.size, self.window), shape)")),
-        "never the newest row":
-            changed(RECENT, ("(first, self.size, shape)",
-                             "(first, max(1, self.size - 1), shape)")),
-        "one row too few":
-            changed(RECENT, ("self.size - self.window",
-                             "self.size - self.window + (self.size > 500)")),
-        "one row too many":
-            changed(RECENT, ("self.size - self.window", "self.size - self.window - 1")),
-        "rewards of other rows": changed(RECENT, ("self.r[rows]", "self.r[rows[..., ::-1]]")),
-        "a negative start":
-            changed(RECENT, ("max(0, self.size - self.window)", "self.size - self.window")),
+    "ex10_perturbed": {
+        "the mean instead of coins": ("r + clicks", "r + self.a / 2", "a coin of its own"),
+        "all or none join": ("binomial(self.a, g)", "binomial(1, g) * self.a", "joins by itself"),
+        "fakes that never fade": ("PSEUDO_GUIDED = 1 ", "PSEUDO_GUIDED = 1000 ", "probability g ="),
+    },
+    "ex11_paired": {
+        "seen in every second experiment": ("1.96 + 0.84", "1.96", "not in 80 %"),
+        "paired where it is not": ("if paired else", "if True else", "(not paired)"),
+        "a wrong guess": ('"clicks"', '"regret"', "how good the arms"),
+    },
+    "ex12_table": {
+        "forgets the bias": (" + theta[-1]", "", "the bias"),
+        "one in three classes": ("0.6 ", "0.33 ", "the same for every row"),
+        "trusts the columns": (", sky + trip", ", trip", "at once"),
     },
 }
