@@ -1,7 +1,6 @@
 """Find the silent bug: run the project with a bug chosen by its number, without being told which.
 
-  python tests/silent_bug.py 3 run_synthetic.py --runs 2   a script; do table and figure look as
-                                                           they should?
+  python tests/silent_bug.py 3 run_synthetic.py --runs 2   a script; does the table look right?
   python tests/silent_bug.py 0 run_synthetic.py --runs 2   number 0 has no bug, to compare with
   python tests/silent_bug.py 3 python -c "import nn; ..."  a probe of your own; or a file of yours
   python tests/silent_bug.py 3 pytest                      the tests: in which files do they fail?
@@ -10,10 +9,9 @@
 
 Nothing crashes: each bug is one that people make and that a plot does not shout about. Some are in
 the methods of run_synthetic.py, some in the network of run_ads.py, some in both. A script writes
-into out/bug3, so that results with and without the bug lie side by side. Without -rf the tests are
-dots and F's by file, as a test's name states the property that the bug breaks. The bugs are written
-into a copy of the project that is thrown away; the files you see have none. (They are in
-silent_bug_spoilers.py. Do not look.)
+into out/bug3. Without -rf the tests are dots and F's by file, as a test's name states the property
+that the bug breaks. The bugs are written into a copy of the project that is thrown away; the files
+you see have none. (They are in silent_bug_spoilers.py. Do not look.)
 """
 import argparse
 import shutil
@@ -30,14 +28,16 @@ LEFT_OUT = (".*", "__pycache__", "out", "test_silent_bug.py", "silent_bug_spoile
 
 
 def bug(number):
-    """(the answer, the test that guards it, the edits) of a number; they are not in its order."""
+    """The answer, the test that guards it and the edits of a number; BUGS has another order."""
+    if number == 0:
+        return "There is no bug.", "test_*.py", []
     return BUGS[(7 * number + 2) % len(BUGS)]
 
 
 def copy_with_bug(number, folder):
     """A copy of the project in `folder`, with this bug."""
     shutil.copytree(ROOT, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns(*LEFT_OUT))
-    for name, right, wrong in bug(number)[2] if number else ():
+    for name, right, wrong in bug(number)[2]:
         path = Path(folder) / name
         text = path.read_text(encoding="utf-8")
         if text.count(right) != 1:
@@ -45,19 +45,17 @@ def copy_with_bug(number, folder):
         path.write_text(text.replace(right, wrong), encoding="utf-8")
 
 
-def run(number, what, options):
-    """Run tests, a probe or a script in a copy with the bug; what they return."""
-    with tempfile.TemporaryDirectory() as folder:
-        copy_with_bug(number, folder)
-        if what == "pytest":
-            names_hidden = ["--tb=no", "-rN", "--no-header", "--disable-warnings"]
-            options = ["-m", "pytest", *names_hidden, *options]
-        if what in ("pytest", "python"):
-            return subprocess.call([sys.executable, *options], cwd=folder)
-        has_out = what in ("run_synthetic.py", "run_ads.py") or "--compare" in options
-        if has_out and not any(word.split("=")[0] == "--out" for word in options):
-            options = [*options, "--out", f"out/bug{number}"]
-        return subprocess.call([sys.executable, str(Path(folder) / what), *options])
+def command(number, what, options, folder):
+    """What to call, and where, for tests, a probe or a script of the copy in `folder`."""
+    if what == "pytest":
+        names_hidden = ("--tb=no", "-rN", "--no-header", "--disable-warnings")
+        return [sys.executable, "-m", "pytest", *names_hidden, *options], folder
+    if what == "python":
+        return [sys.executable, *options], folder
+    has_out = what in ("run_synthetic.py", "run_ads.py") or "--compare" in options
+    if has_out and not any(word.split("=")[0] == "--out" for word in options):
+        options = [*options, "--out", f"out/bug{number}"]
+    return [sys.executable, str(Path(folder) / what), *options], None
 
 
 def main(argv=None):
@@ -65,21 +63,20 @@ def main(argv=None):
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.error = lambda message: parser.exit(2, f"silent_bug.py: {message}\n")
     parser.add_argument("--answer", action="store_true", help="tell what the bug is")
-    parser.add_argument("number", type=int, choices=range(len(BUGS) + 1),
-                        help=f"1 to {len(BUGS)}, or 0 for no bug")
-    parser.add_argument("what", nargs=argparse.REMAINDER,
-                        help="pytest, python or a script, with its options")
+    parser.add_argument("number", type=int, choices=range(len(BUGS) + 1), help="0 has no bug")
+    parser.add_argument("what", nargs="...", help="pytest, python or a script, with its options")
     args = parser.parse_args(argv)
     if args.answer:
-        if args.number == 0:
-            parser.error("number 0 has no bug")
         answer, test, _ = bug(args.number)
         print(f"{answer}\nGuarded by tests/{test}")
         return 0
     what, *options = args.what or [""]
     if what not in ("pytest", "python") and not (ROOT / what).is_file():
         parser.error(f"what to run must be pytest, python or a script, got {what!r}")
-    return run(args.number, what, options)
+    with tempfile.TemporaryDirectory() as folder:
+        copy_with_bug(args.number, folder)
+        words, where = command(args.number, what, options, folder)
+        return subprocess.call(words, cwd=where)
 
 
 if __name__ == "__main__":

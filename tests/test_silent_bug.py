@@ -18,17 +18,15 @@ def run(folder, *words):
 
 
 def test_every_number_is_another_bug():
-    assert {bug(number)[0] for number in NUMBERS} == {answer for answer, _, _ in BUGS}
+    assert len({bug(number)[0] for number in NUMBERS}) == len(BUGS)
 
 
 @pytest.mark.parametrize("number", NUMBERS)
 def test_the_bug_is_caught_by_the_test_of_its_answer(number, tmp_path):
     """In a copy of the project; without the bug the test passes in this very run."""
     copy_with_bug(number, tmp_path)
-    _, test, _ = bug(number)
-    done = run(tmp_path, "-m", "pytest", "-q", "-x", "--hypothesis-profile=any-example",
-               f"tests/{test}")
-    assert done.returncode == 1, done.stdout
+    test = f"tests/{bug(number)[1]}"
+    done = run(tmp_path, "-m", "pytest", "-q", "-x", "--hypothesis-profile=any-example", test)
     assert "1 failed" in done.stdout
     assert re.search(r"^E +(AssertionError|assert )", done.stdout, re.M), done.stdout[-2000:]
 
@@ -39,7 +37,7 @@ from functools import partial
 from lab.store import make
 
 runs = [(run_synthetic.glm_ucb, envs.Synthetic, 150)]
-for name in ("GuideBoot", "Online GuideBoot", "Bootstrap", "OBB", "Giro"):
+for name in ("GuideBoot", "Bootstrap", "OBB", "Giro"):
     runs.append((partial(run_synthetic.METHODS[name], learning_rate=0.03), envs.Synthetic, 150))
 dropout = partial(run_ads.METHODS["replay", "MC-Dropout"], buffer=64)
 runs.append((dropout, partial(envs.Ads, scale=0.01), 400))
@@ -85,14 +83,13 @@ def test_a_run_of_tests_shows_where_they_fail_but_not_their_names(tmp_path):
     assert name in run(tmp_path, *words, "-rf").stdout
 
 
-def test_an_answer_tells_one_bug_in_words(capsys):
+def test_an_answer_is_told_in_words(capsys):
     assert silent_bug.main(["--answer", "1"]) == 0
-    answer, test, _ = bug(1)
-    assert capsys.readouterr().out == f"{answer}\nGuarded by tests/{test}\n"
+    assert capsys.readouterr().out == "{}\nGuarded by tests/{}\n".format(*bug(1))
 
 
 @pytest.mark.parametrize("words", [[], ["x", "pytest"], ["99", "pytest"], ["1"],
-                                   ["1", "nothing.py"], ["--answers", "1"], ["--answer", "0"]])
+                                   ["1", "nothing.py"], ["--answers", "1"], ["--answer"]])
 def test_a_wrong_call_is_one_line(words, capsys):
     with pytest.raises(SystemExit) as end:
         silent_bug.main(words)

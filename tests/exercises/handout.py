@@ -41,16 +41,15 @@ wanted; a mark such as `# Alg3:12` is line 12 of Algorithm 3, at the statement t
 
 {names}
 
-Set up, once (on Windows, `.venv\\Scripts\\python` stands for `.venv/bin/python`):
+Set up, once; then check, as often as you like. It stops at the first test that fails, and a line
+with `E` says which function is missing, or what is wrong.
 
 {setup}
 
-Check; it stops at the first test that fails, and its last lines say what is missing or wrong:
-
     .venv/bin/python -m pytest -x -q --tb=short -k "not listing" {tests}
 
-When it passes, `tests/exercises/tour.py` runs on what you wrote. The exercises are in that folder
-too: `.venv/bin/python -m pytest tests/exercises` says which are solved.
+When it passes, `.venv/bin/python tests/exercises/tour.py` runs on what you wrote. The exercises,
+`.venv/bin/python -m pytest tests/exercises`, need some of these functions too.
 """
 
 
@@ -79,7 +78,7 @@ def cut(text, name, number="1 of 1"):
     The lines stood where now, from line `start` (the first is 0), there are `length` others.
     """
     node, functions = named(text, name)
-    message = f"{number}, {name}: {place(text, node)}"
+    error = f'raise NotImplementedError("{number}, {name}: {place(text, node)}")'
     lines = text.splitlines(keepends=True)
     removed = []
     for function in reversed(functions):
@@ -87,12 +86,28 @@ def cut(text, name, number="1 of 1"):
         if ast.get_docstring(function) is not None:
             start = function.body[0].end_lineno
         body = lines[start:end]
-        marks = re.findall("# Alg.*", "".join(body))
-        indent = " " * (function.col_offset + 4)
-        lines[start:end] = [f"{indent}{line}\n"
-                            for line in (*marks, f'raise NotImplementedError("{message}")')]
-        removed.append((start, len(marks) + 1, body))
+        left = [*re.findall("# Alg.*", "".join(body)), error]
+        lines[start:end] = [" " * (function.col_offset + 4) + line + "\n" for line in left]
+        removed.append((start, len(left), body))
     return "".join(lines), removed
+
+
+def write(names, out):
+    """Copy the project to a new folder, cut the names there, and write its README."""
+    for path in (path for pattern in FILES for path in ROOT.glob(pattern)):
+        if path.name not in LEFT_OUT:
+            copy = out / path.relative_to(ROOT)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, copy)
+    for i, name in enumerate(names, 1):
+        path = out / f"{name.split('.')[0]}.py"
+        text, _ = cut(path.read_text(encoding="utf-8"), name, f"{i} of {len(names)}")
+        path.write_text(text, encoding="utf-8")
+    listed = "\n".join(f"{i}. `{name}`" for i, name in enumerate(names, 1))
+    setup = re.search(SETUP, (ROOT / "README.md").read_text(encoding="utf-8")).group()
+    modules = dict.fromkeys(name.split(".")[0] for name in names)
+    tests = " ".join(f"tests/test_{module}.py" for module in modules)
+    (out / "README.md").write_text(PAGE.format(names=listed, setup=setup, tests=tests))
 
 
 def main(argv=None):
@@ -111,20 +126,7 @@ def main(argv=None):
     out = Path(args.out or f"out/{args.names[0]}")
     if out.exists():
         parser.error(f"argument --out: must be a new folder, got {str(out)!r}")
-    for path in (path for pattern in FILES for path in ROOT.glob(pattern)):
-        if path.name not in LEFT_OUT:
-            copy = out / path.relative_to(ROOT)
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(path, copy)
-    for i, name in enumerate(names, 1):
-        path = out / f"{name.split('.')[0]}.py"
-        text, _ = cut(path.read_text(encoding="utf-8"), name, f"{i} of {len(names)}")
-        path.write_text(text, encoding="utf-8")
-    modules = dict.fromkeys(name.split(".")[0] for name in names)
-    page = PAGE.format(names="\n".join(f"{i}. `{name}`" for i, name in enumerate(names, 1)),
-                       setup=re.search(SETUP, (ROOT / "README.md").read_text()).group(),
-                       tests=" ".join(f"tests/test_{module}.py" for module in modules))
-    (out / "README.md").write_text(page, encoding="utf-8")
+    write(names, out)
     print(f"{out}: {len(names)} to write; start with its README.md")
 
 
