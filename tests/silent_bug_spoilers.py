@@ -23,7 +23,7 @@ BUGS = [
     ("GuideBoot draws fakes once, when a row is shown, and keeps them in the history (it overrides "
      "`remember`), instead of anew for every resampled row with the density of now: fakes of the "
      "first steps never fade. In `online`, which has no history, there are none.",
-     "test_guideboot.py::test_density_is_updated_before_it_is_used",
+     "test_guideboot.py::test_guideboot_gives_every_record_the_fakes_of_its_own_density",
      [("guideboot.py", "g = guidance(rho, self.alpha)",
        "return np.ones(r.shape), r\n\n    def remember(self, history, x, r):\n"
        "        history.append(x, r)\n        g = guidance(self.density(x), self.alpha)"),

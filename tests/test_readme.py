@@ -129,8 +129,9 @@ def test_the_readmes_live_system_learns():
     assert len(scope["r_on"]) == 88
 
 
-def test_the_tour_runs_whole():
-    assert "0.2577" in run(ROOT, "tests/exercises/tour.py")
+def test_the_tour_runs_whole_and_draws_the_posteriors(tmp_path):
+    assert "0.2577" in run(tmp_path, str(ROOT / "tests/exercises/tour.py"))
+    assert (tmp_path / "out/posteriors.svg").exists()
 
 
 # ---------------------------------------------------------------- PAPER.md

@@ -16,8 +16,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 SETS = {                               # in the order in which the tests ask for them
     "week1": ("guideboot.guidance", "guideboot.Harmonic", "guideboot.fake_samples",
-              "guideboot.beta_moments", "guideboot.guided_distribution"),
-    "week2": ("nn.log_loss_gradient", "nn.LogisticBag.gradient", "guideboot.Agent.choose",
+              "guideboot.guided_distribution", "guideboot.beta_moments"),
+    "week2": ("nn.LogisticBag.gradient", "nn.log_loss_gradient", "guideboot.Agent.choose",
               "guideboot.argmax", "guideboot.History.resample"),
     "week3": ("guideboot.serve", "guideboot.learn", "baselines.OBB.samples",
               "baselines.Giro.remember", "baselines.DeepUCB1.choose"),
@@ -37,7 +37,8 @@ SETUP = r"    python3 -m venv .*?requirements\.txt"                      # a lin
 PAGE = """# Hand-out
 
 Write the bodies of these functions beside the paper, in this order. The docstrings say what is
-wanted; a mark such as `# Alg3:12` is line 12 of Algorithm 3, at the statement that does it.
+wanted; a mark such as `# Alg3:12` is line 12 of Algorithm 3, at the statement that does it. Draw
+with `rng.random(shape)`, in the order of the marks: some tests make the same draws again.
 
 {names}
 
@@ -123,6 +124,7 @@ def main(argv=None):
         if module not in MODULES or not named((ROOT / f"{module}.py").read_text(), name)[1]:
             parser.error(f"names must be functions of {', '.join(MODULES)}, got {name!r}")
         names += [name, TWINS[name]] if name in TWINS else [name]
+    names = list(dict.fromkeys(names))
     out = Path(args.out or f"out/{args.names[0]}")
     if out.exists():
         parser.error(f"argument --out: must be a new folder, got {str(out)!r}")
