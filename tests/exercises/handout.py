@@ -36,14 +36,15 @@ PLACE = r"Eq\. \d|Sections? \d(?:\.\d)?(?: and \d)?|Alg(?:orithm )?\d(?::\d+)?"
 SETUP = r"    python3 -m venv .*?requirements\.txt"                      # a line of the README
 PAGE = """# Hand-out
 
-Write the bodies of these functions beside the paper, in this order. The docstrings say what is
-wanted; a mark such as `# Alg3:12` is line 12 of Algorithm 3, at the statement that does it. Draw
-with `rng.random(shape)`, in the order of the marks: some tests make the same draws again.
+Write the bodies of these functions, in this order, beside the paper (Pan et al., WWW 2021, doi
+10.1145/3442381.3449987). The docstrings say what is wanted; a mark such as `# Alg3:12` is line
+12 of Algorithm 3, at the statement that does it. Draw with `rng.random(shape)`, in the order of the
+marks: some tests make the same draws again.
 
 {names}
 
-Set up, once; then check, as often as you like. It stops at the first test that fails, and a line
-with `E` says which function is missing, or what is wrong.
+Set up, once; then check, as often as you like (on Windows write `.venv\\Scripts` for `.venv/bin`).
+It stops at the first test that fails, and a line with `E` says what is missing or wrong.
 
 {setup}
 
@@ -118,13 +119,12 @@ def main(argv=None):
     parser.add_argument("names", nargs="+", help=f"functions, classes, or a set: {', '.join(SETS)}")
     parser.add_argument("--out", metavar="DIR", help="a new folder (default: out/NAME)")
     args = parser.parse_args(argv)
-    names = []
+    names = {}                                                   # in their order, each once
     for name in (name for word in args.names for name in SETS.get(word, (word,))):
         module = name.split(".")[0]
-        if module not in MODULES or not named((ROOT / f"{module}.py").read_text(), name)[1]:
+        if module not in MODULES or not named((ROOT / f"{module}.py").read_text("utf-8"), name)[1]:
             parser.error(f"names must be functions of {', '.join(MODULES)}, got {name!r}")
-        names += [name, TWINS[name]] if name in TWINS else [name]
-    names = list(dict.fromkeys(names))
+        names |= dict.fromkeys([name, TWINS.get(name, name)])
     out = Path(args.out or f"out/{args.names[0]}")
     if out.exists():
         parser.error(f"argument --out: must be a new folder, got {str(out)!r}")
