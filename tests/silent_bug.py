@@ -1,19 +1,19 @@
 """Find the silent bug: run the project with a bug chosen by its number, without being told which.
 
-  python tests/silent_bug.py 3 pytest                      the tests; which fail, and what do they
-                                                           have in common?
-  python tests/silent_bug.py 3 pytest tests/test_nn.py
-  python tests/silent_bug.py 3 run_synthetic.py --runs 2   a script; do table and figure look as
-                                                           they should?
+  python tests/silent_bug.py 3 run_synthetic.py --runs 2   a script; does the table look right?
   python tests/silent_bug.py 0 run_synthetic.py --runs 2   number 0 has no bug, to compare with
+  python tests/silent_bug.py 3 python -c "import nn; ..."  a probe of your own; or a file of yours
+  python tests/silent_bug.py 3 pytest                      the tests: in which files do they fail?
+  python tests/silent_bug.py 3 pytest -rf                  a hint: the names of those that fail
+  python tests/silent_bug.py --answer 3                    what is wrong, where, and the test
 
-A script writes into out/bug3, so that results with and without the bug lie side by side. Some bugs
-are in the methods of run_synthetic.py, some in the network of run_ads.py, some in both. Nothing
-crashes: each bug is one that people make and that a plot does not shout about. When you know what
-is wrong, find the line in the code that you would have got wrong, and read the test that guards it.
-The bugs are written into a copy of the project that is thrown away afterwards; the files you see
-have none. (They are in silent_bug_spoilers.py. Do not look.)
+Nothing crashes: each bug is one that people make and that a plot does not shout about. Some are in
+the methods of run_synthetic.py, some in the network of run_ads.py, some in both. A script writes
+into out/bug3. Without -rf the tests are dots and F's by file, as a test's name states the property
+that the bug breaks. The bugs are written into a copy of the project that is thrown away; the files
+you see have none. (They are in silent_bug_spoilers.py. Do not look.)
 """
+import argparse
 import shutil
 import subprocess
 import sys
@@ -23,23 +23,21 @@ from pathlib import Path
 from silent_bug_spoilers import BUGS
 
 ROOT = Path(__file__).resolve().parent.parent
-USAGE = ("usage: python tests/silent_bug.py NUMBER pytest|SCRIPT ..., "
-         f"NUMBER from 1 to {len(BUGS)}, or 0 for none")
 LEFT_OUT = (".*", "__pycache__", "out", "test_silent_bug.py", "silent_bug_spoilers.py",
-            "test_exercises.py", "test_readme.py", "mine.py")
+            "test_exercises.py", "test_handout.py", "test_readme.py")
 
 
-def place(number):
-    """Where in BUGS a number's bug stands: not in their order."""
-    return (5 * number + 2) % len(BUGS)
+def bug(number):
+    """The answer, the test that guards it and the edits of a number; BUGS has another order."""
+    if number == 0:
+        return "There is no bug.", "test_*.py", []
+    return BUGS[(7 * number + 2) % len(BUGS)]
 
 
 def copy_with_bug(number, folder):
     """A copy of the project in `folder`, with this bug."""
     shutil.copytree(ROOT, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns(*LEFT_OUT))
-    if number == 0:
-        return
-    for name, right, wrong in BUGS[place(number)]:
+    for name, right, wrong in bug(number)[2]:
         path = Path(folder) / name
         text = path.read_text(encoding="utf-8")
         if text.count(right) != 1:
@@ -47,26 +45,38 @@ def copy_with_bug(number, folder):
         path.write_text(text.replace(right, wrong), encoding="utf-8")
 
 
-def understood(words):
-    """Is it a number and something to run?"""
-    if len(words) < 2 or not words[0].isdigit() or int(words[0]) > len(BUGS):
-        return False
-    return words[1] == "pytest" or (ROOT / words[1]).is_file()
+def command(number, what, options, folder):
+    """What to call, and where, for tests, a probe or a script of the copy in `folder`."""
+    if what == "pytest":
+        names_hidden = ("--tb=no", "-rN", "--no-header", "--disable-warnings")
+        return [sys.executable, "-m", "pytest", *names_hidden, *options], folder
+    if what == "python":
+        return [sys.executable, *options], folder
+    has_out = what in ("run_synthetic.py", "run_ads.py") or "--compare" in options
+    if has_out and not any(word.split("=")[0] == "--out" for word in options):
+        options = [*options, "--out", f"out/bug{number}"]
+    return [sys.executable, str(Path(folder) / what), *options], None
 
 
-def main():
-    words = sys.argv[1:]
-    if not understood(words):
-        sys.exit(f"{__doc__.splitlines()[0]}\n{USAGE}")
-    number, what, *options = words
+def main(argv=None):
+    parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.error = lambda message: parser.exit(2, f"silent_bug.py: {message}\n")
+    parser.add_argument("--answer", action="store_true", help="tell what the bug is")
+    parser.add_argument("number", type=int, choices=range(len(BUGS) + 1), help="0 has no bug")
+    parser.add_argument("what", nargs="...", help="pytest, python or a script, with its options")
+    args = parser.parse_args(argv)
+    if args.answer:
+        answer, test, _ = bug(args.number)
+        print(f"{answer}\nGuarded by tests/{test}")
+        return 0
+    what, *options = args.what or [""]
+    if what not in ("pytest", "python") and not (ROOT / what).is_file():
+        parser.error(f"what to run must be pytest, python or a script, got {what!r}")
     with tempfile.TemporaryDirectory() as folder:
-        copy_with_bug(int(number), folder)
-        if what == "pytest":
-            command = [sys.executable, "-m", "pytest", "-q", "--tb=line", *options]
-            return subprocess.call(command, cwd=folder)
-        if what.startswith("run_") and not any(word.startswith("--out") for word in options):
-            options += ["--out", f"out/bug{number}"]
-        return subprocess.call([sys.executable, str(Path(folder) / what), *options])
+        copy_with_bug(args.number, folder)
+        words, where = command(args.number, what, options, folder)
+        return subprocess.call(words, cwd=where)
 
 
 if __name__ == "__main__":

@@ -1,75 +1,71 @@
-"""SPOILERS: the bugs of silent_bug.py, each a list of (file, right, wrong)."""
+"""SPOILERS: the bugs of silent_bug.py: (answer, test that guards it, [(file, right, wrong)])."""
 BUGS = [
-    [("nn.py",
-      "    return ids[first], np.add.reduceat(values.take(order, axis=0), first, axis=0)",
-      "    return ids[first], values.take(order[first], axis=0)")],
+    ("nn.sum_rows keeps one gradient of an id that is in a batch more than once, and drops the "
+     "others, as `table[ids] += values` does: frequent ids learn too little.",
+     "test_nn.py::test_gradient_of_every_parameter_equals_finite_differences",
+     [("nn.py", "np.add.reduceat(values.take(order, axis=0), first, axis=0)",
+       "values.take(order[first], axis=0)")]),
 
-    [("nn.py",
-      "        d2 = d3 * w3 * mask * (h2 > 0)       ",
-      "        d2 = d3 * w3 * (h2 > 0)              "),
-     ("nn.py",
-      "    h2 = relu(h1 @ W2 + b2) * mask       ",
-      "    h2 = relu(h1 @ W2 + b2)              "),
-     ("nn.py",
-      "    z = h2 @ transpose(w3) + b3       ",
-      "    z = h2 * mask @ transpose(w3) + b3")],
+    ("nn.MLPBag.gradient goes back without the dropout mask (and nn.network returns h2 from before "
+     "it): dropped units learn as if they had had a say.",
+     "test_nn.py::test_gradient_of_every_parameter_equals_finite_differences",
+     [("nn.py", "d2 = d3 * w3 * mask * (h2 > 0)", "d2 = d3 * w3 * (h2 > 0)"),
+      ("nn.py", "h2 = relu(h1 @ W2 + b2) * mask", "h2 = relu(h1 @ W2 + b2)"),
+      ("nn.py", "z = h2 @ transpose(w3) + b3", "z = h2 * mask @ transpose(w3) + b3")]),
 
-    [("guideboot.py",
-      "        agent.update_density(x)                                     # Alg1:10\n",
-      ""),
-     ("guideboot.py",
-      "            bag.publish()                                           "
-      "# Alg1:23, now they serve\n",
-      "            bag.publish()                                           "
-      "# Alg1:23, now they serve\n"
-      "        agent.update_density(x)                                     # Alg1:10\n"),
-     ("guideboot.py",
-      "    agent.update_density(X)                                         # Alg3:12\n",
-      ""),
-     ("guideboot.py",
-      "    agent.bag.publish()                                             "
-      "# Alg3:23, Section 4.2: pushed\n",
-      "    agent.bag.publish()                                             "
-      "# Alg3:23, Section 4.2: pushed\n"
-      "    agent.update_density(X[0])                                      # Alg3:12\n")],
+    ("guideboot.replay counts what was shown after learning from it (line 10 of Algorithm 1 after "
+     "line 23): the newest row has the density of the step before.",
+     "test_guideboot.py::test_density_is_updated_before_it_is_used",
+     [("guideboot.py", "        agent.update_density(x)", ""),
+      ("guideboot.py", "            bag.publish()",
+       "            bag.publish()\n        agent.update_density(x)")]),
 
-    [("guideboot.py",
-      "        g = guidance(rho, self.alpha)                               "
-      "# Alg1:14-18 Alg3:16-20\n"
-      "        self.weights, clicks = fake_samples(r, g, self.rng)\n"
-      "        return self.weights, clicks\n",
-      "        return np.ones(r.shape), r\n"
-      "\n"
-      "    def remember(self, history, x, r):\n"
-      "        history.append(x, r)\n"
-      "        g = guidance(self.density(x), self.alpha)                   "
-      "# Alg1:14-18 Alg3:16-20\n"
-      "        if self.rng.random() < g:\n"
-      "            history.append(x, 1)\n"
-      "        if self.rng.random() < g:\n"
-      "            history.append(x, 0)\n")],
+    ("GuideBoot draws fakes once, when a row is shown, and keeps them in the history (it overrides "
+     "`remember`), instead of anew for every resampled row with the density of now: fakes of the "
+     "first steps never fade. In `online`, which has no history, there are none.",
+     "test_guideboot.py::test_guideboot_gives_every_record_the_fakes_of_its_own_density",
+     [("guideboot.py", "g = guidance(rho, self.alpha)",
+       "return np.ones(r.shape), r\n\n    def remember(self, history, x, r):\n"
+       "        history.append(x, r)\n        g = guidance(self.density(x), self.alpha)"),
+      ("guideboot.py", "self.weights, clicks = fake_samples(r, g, self.rng)",
+       "if self.rng.random() < g:\n            history.append(x, 1)"),
+      ("guideboot.py", "return self.weights, clicks",
+       "if self.rng.random() < g:\n            history.append(x, 0)")]),
 
-    [("guideboot.py",
-      "        drawn = (self.size * rng.random(shape)).astype(np.intp)     # (K, b)\n",
-      "        drawn = (self.size * rng.random(shape[1:])).astype(np.intp)\n"
-      "        drawn = np.tile(drawn, (shape[0], 1))                       # (K, b)\n")],
+    ("guideboot.History.resample draws one resample for all K models: what differs between them "
+     "is how they began (and their fakes), not the data.",
+     "test_guideboot.py::test_resampling_is_uniform_over_the_whole_history_with_replacement",
+     [("guideboot.py", "drawn = (self.size * rng.random(shape)).astype(np.intp)",
+       "drawn = (self.size * rng.random(shape[1:])).astype(np.intp)\n"
+       "        drawn = np.tile(drawn, (shape[0], 1))")]),
 
-    [("nn.py",
-      "zip(self.models, self.projected):",
-      "zip(self.models, () if self.table_optimizer.t else self.projected):")],
+    ("nn.ServedAds.publish projects the items once, before the first update, and never again: "
+     "decisions are made with an old half of the first layer.",
+     "test_nn.py::test_fast_serving_equals_the_plain_forward_pass_also_right_after_learning",
+     [("nn.py", "zip(self.models, self.projected):",
+       "zip(self.models, () if self.table_optimizer.t else self.projected):")]),
 
-    [("baselines.py",
-      "self.strength * np.sqrt(2.0 * math.log(t) / count)",
-      "self.strength * 2.0 * math.log(t) / count"),
-     ("baselines.py",
-      "self.strength * math.sqrt(math.log(t + 1)) * np.sqrt(norm2)",
-      "self.strength * math.log(t + 1) * norm2")],
+    ("The square root of the bonus is missing in both upper confidence bounds, "
+     "baselines.DeepUCB1.choose and baselines.GLMUCB.bounds.",
+     "test_baselines.py::test_glm_ucb_bound_equals_the_formula_with_a_plain_inverse",
+     [("baselines.py", "np.sqrt(2.0 * math.log(t) / count)", "2.0 * math.log(t) / count"),
+      ("baselines.py", "math.sqrt(math.log(t + 1)) * np.sqrt(norm2)",
+       "math.log(t + 1) * norm2")]),
 
-    [("guideboot.py",
-      "    return int(ties[int(len(ties) * rng.random())])",
-      "    return int(ties[0])")],
+    ("guideboot.argmax takes the first of several largest scores, as NumPy's does, not a random "
+     "one: where all are equal, the first candidate is always shown.",
+     "test_guideboot.py::test_ties_are_broken_at_random",
+     [("guideboot.py", "int(ties[int(len(ties) * rng.random())])", "int(ties[0])")]),
 
-    [("baselines.py",
-      "        return w, w * r\n",
-      "        return w, r\n")],
+    ("baselines.OBB.samples weighs the samples but not their clicks: a click of weight 3 counts as "
+     "one click in three, one of weight 0 as a click without a trial.",
+     "test_baselines.py::test_obb_weights_are_poisson_one_per_model_and_sample",
+     [("baselines.py", "return w, w * r\n", "return w, r\n")]),
+
+    ("baselines.Giro.remember adds its pseudo pairs to a copy of the history that is thrown away: "
+     "no model is ever trained on them, and Giro is the plain bootstrap.",
+     "test_baselines.py::test_giro_adds_pseudo_pairs_to_the_history",
+     [("baselines.py", "import math\n", "import copy\nimport math\n"),
+      ("baselines.py", "            history.append(x, 0)",
+       "            history = copy.copy(history)\n            history.append(x, 0)")]),
 ]

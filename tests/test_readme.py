@@ -93,12 +93,11 @@ def test_algorithm_1_is_shown_as_the_code_has_it_and_files_have_the_stated_lengt
         assert len((ROOT / name).read_text().splitlines()) == int(lines), name
 
 
-def test_the_readmes_own_script_and_the_tour_run(copy):
+def test_the_readmes_own_script_runs(copy):
     text = python_block("import numpy")
     (copy / "mine.py").write_text(text.replace("steps=2000, runs=10", "steps=20, runs=2"))
     assert "Mine" in run(copy, "mine.py")
     assert (copy / "out" / "mine" / "shelf.svg").exists()
-    assert "0.2577" in run(ROOT, "tests/exercises/tour.py")
 
 
 def test_the_readmes_live_system_learns():
@@ -112,6 +111,13 @@ def test_the_readmes_live_system_learns():
     assert (bag.published != before).any()
     assert len(scope["r_on"]) == 88
 
+
+def test_the_tour_runs_whole_and_draws_the_posteriors(tmp_path):
+    assert "0.2577" in run(tmp_path, str(ROOT / "tests/exercises/tour.py"))
+    assert (tmp_path / "out/posteriors.svg").exists()
+
+
+# ---------------------------------------------------------------- PAPER.md
 
 @pytest.mark.parametrize("algorithm", LISTING)
 def test_every_line_of_a_listing_has_a_row_that_quotes_the_statement_under_its_mark(algorithm):

@@ -7,20 +7,9 @@ import pytest
 
 import silent_bug
 from lab import tables
-from silent_bug import BUGS, copy_with_bug, place
+from silent_bug import BUGS, bug, copy_with_bug
 
 NUMBERS = range(1, len(BUGS) + 1)
-CAUGHT_BY = [                          # in the order of BUGS: one of the tests that fail
-    "test_nn.py::test_gradient_of_every_parameter_equals_finite_differences",
-    "test_nn.py::test_gradient_of_every_parameter_equals_finite_differences",
-    "test_guideboot.py::test_density_is_updated_before_it_is_used",
-    "test_guideboot.py::test_density_is_updated_before_it_is_used",
-    "test_guideboot.py::test_resampling_is_uniform_over_the_whole_history_with_replacement",
-    "test_nn.py::test_fast_serving_equals_the_plain_forward_pass_also_right_after_learning",
-    "test_baselines.py::test_glm_ucb_bound_equals_the_formula_with_a_plain_inverse",
-    "test_guideboot.py::test_ties_are_broken_at_random",
-    "test_baselines.py::test_obb_weights_are_poisson_one_per_model_and_sample",
-]
 
 
 def run(folder, *words):
@@ -28,17 +17,16 @@ def run(folder, *words):
     return subprocess.run([sys.executable, *words], cwd=folder, capture_output=True, text=True)
 
 
-def test_every_number_is_another_bug_which_a_test_is_named_for():
-    assert {place(number) for number in NUMBERS} == set(range(len(CAUGHT_BY)))
+def test_every_number_is_another_bug():
+    assert len({bug(number)[0] for number in NUMBERS}) == len(BUGS)
 
 
 @pytest.mark.parametrize("number", NUMBERS)
-def test_the_bug_is_caught(number, tmp_path):
-    """In a copy of the project the named test fails; without the bug it passes in this very run."""
+def test_the_bug_is_caught_by_the_test_of_its_answer(number, tmp_path):
+    """In a copy of the project; without the bug the test passes in this very run."""
     copy_with_bug(number, tmp_path)
-    test = f"tests/{CAUGHT_BY[place(number)]}"
+    test = f"tests/{bug(number)[1]}"
     done = run(tmp_path, "-m", "pytest", "-q", "-x", "--hypothesis-profile=any-example", test)
-    assert done.returncode == 1, done.stdout
     assert "1 failed" in done.stdout
     assert re.search(r"^E +(AssertionError|assert )", done.stdout, re.M), done.stdout[-2000:]
 
@@ -49,7 +37,7 @@ from functools import partial
 from lab.store import make
 
 runs = [(run_synthetic.glm_ucb, envs.Synthetic, 150)]
-for name in ("GuideBoot", "Online GuideBoot", "Bootstrap", "OBB"):
+for name in ("GuideBoot", "Bootstrap", "OBB", "Giro"):
     runs.append((partial(run_synthetic.METHODS[name], learning_rate=0.03), envs.Synthetic, 150))
 dropout = partial(run_ads.METHODS["replay", "MC-Dropout"], buffer=64)
 runs.append((dropout, partial(envs.Ads, scale=0.01), 400))
@@ -58,9 +46,8 @@ print([make(*run, 0, {}, {})["numbers"] for run in runs])
 
 
 def probe(number, folder):
-    """What methods of both scripts give, made with a bug in one process."""
-    copy_with_bug(number, folder)
-    done = run(folder, "-c", PROBE)
+    """What methods of both scripts give with a bug, as a probe of a student's own."""
+    done = run(folder, silent_bug.__file__, str(number), "python", "-c", PROBE)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -78,17 +65,33 @@ def test_it_does_not_crash_and_changes_the_results_of_a_script(number, tmp_path,
 def test_a_script_with_a_bug_writes_beside_one_without_and_the_files_stay_as_they_are(tmp_path):
     before = {path: path.read_bytes() for path in silent_bug.ROOT.glob("*.py")}
     regret = []
-    for number in ("0", "1"):
-        done = run(tmp_path, silent_bug.__file__, number, "run_synthetic.py", "--runs", "1",
-                   "--steps", "100", "--methods", "glm-ucb,online-guideboot", "--workers", "1")
+    for number, out, options in ((0, "out/bug0", []), (1, "mine", ["--out=mine"])):
+        done = run(tmp_path, silent_bug.__file__, str(number), "run_synthetic.py", "--runs", "1",
+                   "--steps", "100", "--methods", "giro", "--workers", "1", *options)
         assert done.returncode == 0, done.stderr
-        regret.append(tables.read_csv(tmp_path / f"out/bug{number}/synthetic.csv").values())
+        regret.append(tables.read_csv(tmp_path / out / "synthetic.csv").values())
     assert regret[0] != regret[1]
     assert {path: path.read_bytes() for path in silent_bug.ROOT.glob("*.py")} == before
 
 
-@pytest.mark.parametrize("words", [[], ["x", "pytest"], ["99", "pytest"], ["1", "nothing.py"]])
-def test_a_wrong_call_is_told(words, monkeypatch):
-    monkeypatch.setattr(sys, "argv", ["silent_bug.py", *words])
-    with pytest.raises(SystemExit, match="NUMBER from 1 to"):
-        silent_bug.main()
+def test_a_run_of_tests_shows_where_they_fail_but_not_their_names(tmp_path):
+    file, name = bug(5)[1].split("::")
+    words = (silent_bug.__file__, "5", "pytest", f"tests/{file}::{name}")
+    shown = run(tmp_path, *words).stdout
+    assert re.search(rf"^tests.{file} F", shown, re.M)
+    assert name not in shown
+    assert name in run(tmp_path, *words, "-rf").stdout
+
+
+def test_an_answer_is_told_in_words(capsys):
+    assert silent_bug.main(["--answer", "1"]) == 0
+    assert capsys.readouterr().out == "{}\nGuarded by tests/{}\n".format(*bug(1))
+
+
+@pytest.mark.parametrize("words", [[], ["x", "pytest"], ["99", "pytest"], ["1"],
+                                   ["1", "nothing.py"], ["--answers", "1"], ["--answer"]])
+def test_a_wrong_call_is_one_line(words, capsys):
+    with pytest.raises(SystemExit) as end:
+        silent_bug.main(words)
+    assert end.value.code == 2
+    assert capsys.readouterr().err.count("\n") == 1

@@ -1,7 +1,7 @@
 """Hand-outs cut from the real modules: a copy of the project without the bodies of some functions.
 
   python tests/exercises/handout.py week1                     writes the folder out/week1
-  python tests/exercises/handout.py guideboot.learn nn.MLPBag.gradient --out week1
+  python tests/exercises/handout.py guideboot.learn nn.MLPBag.gradient --out mine
 
 Signatures, docstrings and the marks of the listings stay; a body raises NotImplementedError with
 the place in the paper. The project's own tests are the check. Answers, spoilers and history are
@@ -11,90 +11,105 @@ import argparse
 import ast
 import re
 import shutil
-import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-SETS = {
+SETS = {                               # in the order in which the tests ask for them
     "week1": ("guideboot.guidance", "guideboot.Harmonic", "guideboot.fake_samples",
-              "guideboot.beta_moments", "guideboot.guided_distribution"),
-    "week2": ("nn.log_loss_gradient", "nn.LogisticBag.gradient", "guideboot.History.resample",
-              "guideboot.argmax", "guideboot.Agent.choose"),
+              "guideboot.guided_distribution", "guideboot.beta_moments"),
+    "week2": ("nn.LogisticBag.gradient", "nn.log_loss_gradient", "guideboot.Agent.choose",
+              "guideboot.argmax", "guideboot.History.resample"),
     "week3": ("guideboot.serve", "guideboot.learn", "baselines.OBB.samples",
               "baselines.Giro.remember", "baselines.DeepUCB1.choose"),
-    "week4": ("nn.Adam.move", "nn.network", "nn.MLPBag.gradient", "baselines.TSBLR.draw",
+    "week4": ("nn.Adam.move", "nn.MLPBag.gradient", "nn.network", "baselines.TSBLR.draw",
               "baselines.GLMUCB.bounds"),
 }
-TWINS = {"guideboot.Harmonic": ("guideboot.FastHarmonic",),      # what would give it away
-         "nn.network": ("nn.ServedAds.scores",)}
-FILES = ("guideboot.py", "baselines.py", "envs.py", "nn.py", "run_arms.py", "run_synthetic.py",
-         "run_ads.py", "pytest.ini", "requirements.txt", "results/tuned.json")
-LEFT_OUT = ("__pycache__", "*.json", "solutions.py", "silent_bug*.py", "test_silent_bug.py",
-            "test_exercises.py", "test_readme.py", "test_choices.py", "test_study.py",
-            "test_handout.py", "handout.py", "tour.py")
+TWINS = {"guideboot.Harmonic": "guideboot.FastHarmonic",         # either gives the other away
+         "nn.network": "nn.ServedAds.scores"}
+MODULES = ("guideboot", "nn", "baselines", "envs")
+FILES = ("run_*.py", "lab/*.py", "results/tuned.json", "pytest.ini", "requirements.txt",
+         "tests/conftest.py", "tests/exercises/*.*",
+         *(f"{module}.py" for module in MODULES),
+         *(f"tests/test_{module}.py" for module in MODULES))
+LEFT_OUT = ("handout.py", "solutions.py", "README.md")
+PLACE = r"Eq\. \d|Sections? \d(?:\.\d)?(?: and \d)?|Alg(?:orithm )?\d(?::\d+)?"
+SETUP = r"    python3 -m venv .*?requirements\.txt"                      # a line of the README
+PAGE = """# Hand-out
+
+Write the bodies of these functions, in this order, beside the paper (Pan et al., WWW 2021, doi
+10.1145/3442381.3449987). The docstrings say what is wanted; a mark such as `# Alg3:12` is line
+12 of Algorithm 3, at the statement that does it. Draw with `rng.random(shape)`, in the order of the
+marks: some tests make the same draws again.
+
+{names}
+
+Set up, once; then check, as often as you like (on Windows write `.venv\\Scripts` for `.venv/bin`).
+It stops at the first test that fails, and a line with `E` says what is missing or wrong.
+
+{setup}
+
+    .venv/bin/python -m pytest -x -q --tb=short -k "not listing" {tests}
+
+When it passes, `.venv/bin/python tests/exercises/tour.py` runs on what you wrote. The exercises,
+`.venv/bin/python -m pytest tests/exercises`, need some of these functions too.
+"""
 
 
-def found(text, path):
-    """The syntax tree of a function or class, by the parts of its name; None if there is none."""
+def named(text, name):
+    """The syntax tree of a function or class, by its name; and the functions with a body in it."""
     node = ast.parse(text)
-    for part in path:
-        inner = [n for n in node.body if getattr(n, "name", None) == part]
-        if not inner:
-            return None
-        node = inner[0]
-    return node
+    for part in name.split(".")[1:]:
+        inner = [n for n in getattr(node, "body", ()) if getattr(n, "name", None) == part]
+        node = inner[0] if inner else None
+    nodes = node.body if isinstance(node, ast.ClassDef) else [node]
+    functions = [n for n in nodes if isinstance(n, ast.FunctionDef)]
+    return node, [n for n in functions if len(n.body) > (ast.get_docstring(n) is not None)]
 
 
-def bodies(node):
-    """(first line, last line) of the body of a function, or of a class's methods; no docstrings."""
-    if isinstance(node, ast.ClassDef):
-        functions = [inner for inner in node.body if isinstance(inner, ast.FunctionDef)]
-    else:
-        functions = [node]
-    for function in functions:
-        first = function.body[1 if ast.get_docstring(function) is not None else 0:]
-        if first:
-            yield first[0].lineno, function.end_lineno
+def place(text, node):
+    """The place in the paper that is named first: in the lines, the heading above, the module."""
+    lines = ast.get_source_segment(text, node)
+    headings = re.findall("^# ---.*", text.partition(lines)[0], re.M)
+    first = re.search(PLACE, "".join([lines, *headings[-1:], text])).group()
+    return re.sub(r"Alg(\d):", r"Algorithm \1, line ", first)
 
 
-def place(lines, node):
-    """Where in the paper the lines belong: by their marks, else by what the docstring says."""
-    marks = re.findall(r"Alg(\d):(\d+)(?:-(\d+))?", "\n".join(lines))
-    if marks:
-        algorithm = max(mark[0] for mark in marks)
-        numbers = [int(n) for a, *both in marks if a == algorithm for n in both if n]
-        return f"Algorithm {algorithm}, lines {min(numbers)} to {max(numbers)}"
-    named = re.search(r"Eq\. \d|Section [\d.]+\d|Algorithm \d", ast.get_docstring(node) or "")
-    return named.group() if named else "Section 5"
+def cut(text, name, number="1 of 1"):
+    """The text of a module without the bodies of a name; what was cut: [(start, length, lines)].
 
-
-def cut(text, name):
-    """The text of a module without the bodies of a name; and what was cut: [(line, lines)]."""
-    node = found(text, name.split(".")[1:])
+    The lines stood where now, from line `start` (the first is 0), there are `length` others.
+    """
+    node, functions = named(text, name)
+    error = f'raise NotImplementedError("{number}, {name}: {place(text, node)}")'
     lines = text.splitlines(keepends=True)
     removed = []
-    for first, last in sorted(bodies(node), reverse=True):
-        body = lines[first - 1:last]
-        indent = " " * (len(body[0]) - len(body[0].lstrip()))
-        found_marks = re.findall(r"# (Alg\d:.*)", "".join(body))
-        marks = [f"{indent}# {mark}\n" for mark in found_marks]
-        error = f'{indent}raise NotImplementedError("{name}: {place(body, node)}")\n'
-        removed.append((first, len(marks) + 1, body))
-        lines[first - 1:last] = [*marks, error]
+    for function in reversed(functions):
+        start, end = function.body[0].lineno - 1, function.end_lineno
+        if ast.get_docstring(function) is not None:
+            start = function.body[0].end_lineno
+        body = lines[start:end]
+        left = [*re.findall("# Alg.*", "".join(body)), error]
+        lines[start:end] = [" " * (function.col_offset + 4) + line + "\n" for line in left]
+        removed.append((start, len(left), body))
     return "".join(lines), removed
 
 
-def page(names):
-    """The hand-out's own README."""
+def write(names, out):
+    """Copy the project to a new folder, cut the names there, and write its README."""
+    for path in (path for pattern in FILES for path in ROOT.glob(pattern)):
+        if path.name not in LEFT_OUT:
+            copy = out / path.relative_to(ROOT)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, copy)
+    for i, name in enumerate(names, 1):
+        path = out / f"{name.split('.')[0]}.py"
+        text, _ = cut(path.read_text(encoding="utf-8"), name, f"{i} of {len(names)}")
+        path.write_text(text, encoding="utf-8")
     listed = "\n".join(f"{i}. `{name}`" for i, name in enumerate(names, 1))
+    setup = re.search(SETUP, (ROOT / "README.md").read_text(encoding="utf-8")).group()
     modules = dict.fromkeys(name.split(".")[0] for name in names)
-    checks = "\n".join(f'    .venv/bin/python -m pytest -x -q -k "not listing" tests/test_{m}.py'
-                       for m in modules)
-    return ("# Hand-out\n\nWrite the bodies of these functions, in this order, beside the paper. "
-            "The docstrings say what is wanted, and the marks `# Alg3:12` which line of which "
-            f"listing a statement belongs to.\n\n{listed}\n\nSet up once:\n\n"
-            "    python3 -m venv .venv && .venv/bin/pip install -q -r requirements.txt\n\n"
-            f"Check; the first failure says what is missing or wrong:\n\n{checks}\n")
+    tests = " ".join(f"tests/test_{module}.py" for module in modules)
+    (out / "README.md").write_text(PAGE.format(names=listed, setup=setup, tests=tests))
 
 
 def main(argv=None):
@@ -104,26 +119,18 @@ def main(argv=None):
     parser.add_argument("names", nargs="+", help=f"functions, classes, or a set: {', '.join(SETS)}")
     parser.add_argument("--out", metavar="DIR", help="a new folder (default: out/NAME)")
     args = parser.parse_args(argv)
-    names = [name for word in args.names for name in SETS.get(word, (word,))]
-    for name in names:
-        module = ROOT / f"{name.split('.')[0]}.py"
-        node = found(module.read_text(), name.split(".")[1:]) if module.exists() else None
-        if node is None or "." not in name or not list(bodies(node)):
-            parser.error(f"names must be functions or classes of the modules, got {name!r}")
+    names = {}                                                   # in their order, each once
+    for name in (name for word in args.names for name in SETS.get(word, (word,))):
+        module = name.split(".")[0]
+        if module not in MODULES or not named((ROOT / f"{module}.py").read_text("utf-8"), name)[1]:
+            parser.error(f"names must be functions of {', '.join(MODULES)}, got {name!r}")
+        names |= dict.fromkeys([name, TWINS.get(name, name)])
     out = Path(args.out or f"out/{args.names[0]}")
     if out.exists():
         parser.error(f"argument --out: must be a new folder, got {str(out)!r}")
-    for folder in ("lab", "tests"):
-        shutil.copytree(ROOT / folder, out / folder, ignore=shutil.ignore_patterns(*LEFT_OUT))
-    (out / "results").mkdir()
-    for name in FILES:
-        shutil.copy(ROOT / name, out / name)
-    for name in [*names, *(twin for name in names for twin in TWINS.get(name, ()))]:
-        path = out / f"{name.split('.')[0]}.py"
-        path.write_text(cut(path.read_text(encoding="utf-8"), name)[0], encoding="utf-8")
-    (out / "README.md").write_text(page(names), encoding="utf-8")
+    write(names, out)
     print(f"{out}: {len(names)} to write; start with its README.md")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -11,11 +11,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import numpy as np
 
-from baselines import OBB
+import run_arms
+from baselines import OBB, LogisticPosterior
 from envs import Ads, Synthetic, stream
 from guideboot import (AdCount, Agent, GuideBoot, Harmonic, History, bootstrap_distribution,
-                       chance_to_win, fake_samples, guidance, guided_distribution, learn, moments,
-                       beta_moments, serve)
+                       chance_to_win, fake_samples, guidance, guided_distribution, learn, replay,
+                       serve)
 from nn import LogisticBag
 
 # %% Section 3.2, an ad that is never shown again: 50 impressions each, Ad_A has a click, Ad_B none.
@@ -53,17 +54,6 @@ rho = density(np.array([[0, 3], [1, 3], [2, 4]]))
 print("\n4. density", rho, "guidance", guidance(rho, 1.0).round(3))
 # CHANGE Harmonic(5) to AdCount(5). Which of the three have another guidance now?
 
-# %% Section 3.4, is it a posterior? Mean and std over Beta's, for s clicks in n impressions.
-# PREDICT: do they come closer to 1 as n grows? And the whole distribution, if there are no clicks?
-print("\n5.  s    n   mean / Beta's   std / Beta's   P(estimate is 0)")
-for s, n in ((1, 50), (16, 800), (0, 50), (0, 800)):
-    values, p = guided_distribution(s, n, 1)
-    mean, variance = moments(values, p)
-    beta_mean, beta_variance = beta_moments(s, n, 1)
-    print(f"{s:5} {n:4} {mean / beta_mean:14.3f} {(variance / beta_variance) ** 0.5:14.3f} "
-          f"{p[values == 0].sum():14.3f}")
-# CHANGE alpha; `python run_arms.py --figure` draws it.
-
 # %% Algorithm 3: a buffer of 8 requests is served, then each of five models learns from it.
 # PREDICT: two mini-batches of four records; how much weight has each with all its fakes?
 # LOOK at guideboot.serve and guideboot.learn, with the listing beside them.
@@ -72,7 +62,7 @@ agent = GuideBoot(bag, stream(0, "agent"), Harmonic(35))
 X, r = serve(agent, Synthetic(0), 0, 8)
 update = bag.update
 bag.update = lambda X, w, y: print("   mini-batch", X.shape, "total weights", w.sum(axis=1))
-print("\n6. two mini-batches for each of five models")
+print("\n5. two mini-batches for each of five models")
 learn(agent, X, r, n=2)
 bag.update = update
 print("   density of the eight rows", agent.density(X).round(2))
@@ -82,7 +72,7 @@ print("   density of the eight rows", agent.density(X).round(2))
 # PREDICT which of the three weights can be 0, and which can be 2.
 X = np.broadcast_to(X, (5, *X.shape))
 r = np.broadcast_to(r, (5, *r.shape))
-print("\n7. weights of the eight samples for model 0")
+print("\n6. weights of the eight samples for model 0")
 for name, method in (("Bootstrap", Agent(bag, stream(1, "agent"))),
                      ("OBB", OBB(bag, stream(1, "agent"))), ("GuideBoot", agent)):
     print(f"   {name:10}", method.samples(X, r)[0][0].astype(int))
@@ -92,8 +82,45 @@ for name, method in (("Bootstrap", Agent(bag, stream(1, "agent"))),
 # PREDICT the shape of one request as an array of ids.
 # LOOK at nn.MLPBag, forward and backward on one page.
 ads = Ads(seed=0, task="A")
-print(f"\n8. {ads.steps:,} steps, {len(ads.table):,} ads, {ads.features:,} ids; a request has the "
+print(f"\n7. {ads.steps:,} steps, {len(ads.table):,} ads, {ads.features:,} ids; a request has the "
       f"shape {np.asarray(ads.observe()).shape}")
 counts = AdCount(ads.features, field=13)
 print("   guidance of ads never shown:", guidance(counts(np.asarray(ads.observe())), 0.1).min())
-# NEXT: `python run_ads.py`, and the exercises.
+# CHANGE: `python run_ads.py` runs all methods on it, at 1/50 of the size.
+
+# %% Section 3.4, is it a posterior? Without context: the whole distributions, as n grows.
+# PREDICT: do mean and std come closer to Beta's for larger n? And an ad without a click: does the
+# probability that its estimate is 0 fall to Beta's, which is 0?
+# LOOK at the figure that is written, then at run_arms.figure.
+print("\n8. three posteriors")
+run_arms.main(["--figure"])
+# CHANGE alpha in run_arms.figure to 5, a prior of ten impressions.
+
+# %% And with context? How far 20 models differ after 2,000 steps of replay: the std of an input's
+# logit over them, beside that of Laplace's posterior for the same samples, sqrt(phi' H^-1 phi).
+# PREDICT the first as a share of the second. Is it the same for inputs rare and well known?
+# LOOK at guideboot.replay, Alg1:11: does a model keep its resample, as in a bootstrap?
+class Keeping(GuideBoot):
+    def remember(self, history, x, r):
+        super().remember(history, x, r)
+        self.history = history
+
+
+env, posterior = Synthetic(0), LogisticPosterior(3, 35, rng=None)
+bag = LogisticBag(35, [stream(0, "models", k) for k in range(20)], learning_rate=0.002)
+agent = Keeping(bag, stream(0, "agent"), Harmonic(35))
+replay(agent, env, 2000, b=256)
+posterior.learn_from(agent.history.X[:2000], agent.history.r[:2000])
+X = np.concatenate([env.observe() for _ in range(100)])
+phi = np.zeros((len(X), 36))
+np.put_along_axis(phi, posterior.active(X), 1.0, axis=1)
+laplace = np.sqrt((phi @ np.linalg.inv(posterior.H) * phi).sum(axis=1))
+models = np.std([bag.scores(k, X) for k in range(20)], axis=0, ddof=1)
+print("\n9. tenth of inputs   density   std over models   Laplace's   share")
+tenths = np.array_split(np.argsort(agent.density(X)), 10)
+for name, i in (("rarest", tenths[0]), ("middle", tenths[5]), ("best known", tenths[9])):
+    print(f"   {name:15} {agent.density(X[i]).mean():9.1f} {models[i].mean():17.3f} "
+          f"{laplace[i].mean():11.3f} {models[i].mean() / laplace[i].mean():7.0%}")
+# The models differ by a small share of what is not known, the smallest where least is known: this
+# bag is no posterior. Each step draws a new resample, so no model has a data set of its own.
+# CHANGE learning_rate to 0.02, then b to 32: what grows, and where?
