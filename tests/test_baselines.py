@@ -203,13 +203,22 @@ def test_posterior_of_one_input_against_numerical_integration():
 def test_newtons_method_halves_a_step_that_is_too_long():
     """99 clicks in 100 trials of one input with 40 ids, from weights of 1: the logit is 41, the
     slope 100 - 99 and the curvature the prior's, 0.01. A full step of -101 for each weight ends
-    where the slope is -99; one of about -1/2 is right. Either mode is within sqrt(41) 1e-6 / 0.01
-    of the exact one: the gradient is below 1e-6 in each entry, the Hessian at least 0.01."""
-    near, far = (baselines.LogisticPosterior(40, 40, None, precision=0.01) for _ in range(2))
+    where the slope is -99; one of about -1/2 is right. No weight is tried beyond the full step.
+    Either mode is within sqrt(41) 1e-6 / 0.01 of the exact one: the gradient is below 1e-6 in each
+    of 41 entries, the Hessian at least 0.01."""
+    tried = []
+
+    class Watched(baselines.LogisticPosterior):
+        def derivatives(self):
+            tried.extend(self.mode)
+            return super().derivatives()
+
+    near, far = (Watched(40, 40, None, precision=0.01) for _ in range(2))
     far.mode = np.ones(41)
     for posterior in (near, far):
         posterior.learn_from(np.tile(np.arange(40), (100, 1)), np.arange(100) < 99)
     np.testing.assert_allclose(far.mode, near.mode, atol=math.sqrt(41) * 2e-6 / 0.01)
+    assert -101 < min(tried) < -99
 
 
 def test_ts_blr_follows_a_draw_with_mean_mode_and_covariance_inverse_hessian():
