@@ -232,6 +232,12 @@ def test_online_buffers_of_any_size_reach_every_model_whole_shuffled_and_in_mini
         assert (np.concatenate(parts, axis=1) == np.concatenate(whole, axis=1)).all()
 
 
+def test_a_buffer_is_one_mini_batch_unless_told_otherwise():
+    agent = Recorder()
+    agent.learn_from(EVERY_ROW, np.zeros(18, int))
+    assert [X.shape for X, w, y in agent.given("update")] == [(3, 18, 3)]
+
+
 def test_algorithm_2_is_the_online_loop_with_one_model_and_no_fakes():
     """Written out: greedy, split in order of arrival, one gradient step for each mini-batch."""
     env = envs.Synthetic(3)
