@@ -150,8 +150,8 @@ class Ridge(Agent):
     """Greedy, with a ridge penalty in the place of fakes: a control of ours, not of the paper.
 
     The loss is the sum over the t samples seen so far, plus precision / 2 times the sum of squared
-    weights (biases are free), so that what is rarely shown is estimated near the average. Bags learn
-    from mean losses; their penalty has the factor `ridge` = precision / t.
+    weights (biases are free), so that what is rarely shown is estimated near the average. A bag
+    learns from mean losses, so its penalty has the factor `ridge` = precision / t.
     """
 
     def __init__(self, bag, rng, precision=1.0):

@@ -64,7 +64,7 @@ BUGS = [
 
     ("baselines.Giro.remember adds its pseudo pairs to a copy of the history that is thrown away: "
      "no model is ever trained on them, and Giro is the plain bootstrap.",
-     "test_baselines.py::test_giro_adds_pseudo_pairs_to_the_history",
+     "test_baselines.py::test_giro_adds_whole_pairs_to_the_history_or_to_the_arm_that_was_pulled",
      [("baselines.py", "import math\n", "import copy\nimport math\n"),
       ("baselines.py", "            history.append(x, 0)",
        "            history = copy.copy(history)\n            history.append(x, 0)")]),

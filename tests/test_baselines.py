@@ -12,7 +12,7 @@ from numpy.random import default_rng
 import baselines
 import envs
 import guideboot as gb
-from nn import LogisticBag
+from nn import LogisticBag, ServedAds
 from test_guideboot import follows
 
 
@@ -81,6 +81,41 @@ def test_giro_adds_whole_pairs_to_the_history_or_to_the_arm_that_was_pulled(alph
     assert arms.n.tolist() == [0, 2000 + 2 * pairs, 0]
     assert arms.s.tolist() == [0, pairs, 0]
     assert arms.draw is gb.bootstrap_mean
+
+
+# ---------------------------------------------------------------- a control: ridge
+
+@pytest.mark.parametrize("shapes, t", [([(2,), (2,)], 2), ([(5, 2), (3, 2)], 8)])
+def test_the_ridge_fades_as_samples_come(shapes, t):
+    """Rows come one by one in replay, in buffers online; the loss of t samples has the factor 1/t."""
+    agent = baselines.Ridge(baselines.RidgeBag(9, [default_rng(0)]), default_rng(0), 12.0)
+    for shape in shapes:
+        agent.update_density(np.zeros(shape, int))
+    w, y = agent.samples(None, np.array([[0, 1, 1]]))
+    assert (w.tolist(), y.tolist()) == ([[1, 1, 1]], [[0, 1, 1]])
+    assert agent.bag.ridge == 12 / t
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.3])
+def test_a_ridge_adds_its_factor_times_the_weights_but_not_the_biases(ridge):
+    """Of embeddings the touched ones. Without it the gradients are those of the plain bags."""
+    X, w, y = np.array([[[0, 3], [1, 3]]]), np.ones((1, 2)), np.array([[0, 1]])
+    plain, shrunk = LogisticBag(5, [default_rng(0)]), baselines.RidgeBag(5, [default_rng(0)])
+    shrunk.ridge = ridge
+    extra = shrunk.gradient(X, w, y) - plain.gradient(X, w, y)
+    np.testing.assert_allclose(extra[:, :-1], ridge * plain.theta[:, :-1], atol=1e-15)
+    assert extra[:, -1] == 0
+
+    items = np.array([[3], [4]])
+    plain, shrunk = (kind(2, 5, [default_rng(0)], items, dtype=float)
+                     for kind in (ServedAds, baselines.RidgeAds))
+    shrunk.ridge = ridge
+    (rows, before), (same, after) = plain.gradient(X, w, y), shrunk.gradient(X, w, y)
+    assert rows.tolist() == same.tolist() == [0, 1, 3]
+    np.testing.assert_allclose(after - before, ridge * plain.table[rows], atol=1e-15)
+    for i, (a, b) in enumerate(zip(plain.gradients, shrunk.gradients)):
+        penalised = ridge if i % 2 == 0 else 0.0                 # W1, W2, w3
+        np.testing.assert_allclose(b - a, penalised * plain.weights[i], atol=1e-15)
 
 
 # ---------------------------------------------------------------- deep methods: Section 5.2
@@ -222,9 +257,9 @@ def test_newtons_method_halves_a_step_that_is_too_long():
 
 
 def test_ts_blr_follows_a_draw_with_mean_mode_and_covariance_inverse_hessian():
-    """With unit vectors for the normal draw, draw - mode are the columns of an A with A A' = H^-1;
-    with the zero vector it is the mode."""
-    agent, _, _ = learned(baselines.TSBLR, 60)
+    """With unit vectors for the normal draw, draw - mode are the columns of an A with A A' = H^-1,
+    times the strength squared; with the zero vector it is the mode."""
+    agent, _, _ = learned(baselines.TSBLR, 60, strength=0.3)
     X = rows(default_rng(3), 6)
     deviations = []
     for e in [*np.eye(16), np.zeros(16)]:
@@ -234,7 +269,7 @@ def test_ts_blr_follows_a_draw_with_mean_mode_and_covariance_inverse_hessian():
         assert agent.choose(X, 1) == (one_hot(X) @ theta).argmax()
     A = np.column_stack(deviations[:16])
     assert not deviations[16].any()
-    np.testing.assert_allclose(A @ A.T, np.linalg.inv(agent.H), atol=1e-12)
+    np.testing.assert_allclose(A @ A.T, 0.09 * np.linalg.inv(agent.H), atol=1e-12)
 
 
 def test_glm_ucb_bound_equals_the_formula_with_a_plain_inverse():
@@ -270,7 +305,7 @@ def test_the_defaults_are_those_of_section_5():
     assert baselines.Giro(None, None).alpha == baselines.GiroArms(3, None).alpha == 0.5
     assert baselines.DeepUCB1(None, None, None).strength == 0.1
     assert baselines.DeepTSBeta(None, None, None).shaping == 0.25
-    assert baselines.GLMUCB(2, 8, None).strength == 1.0
+    assert baselines.GLMUCB(2, 8, None).strength == baselines.TSBLR(2, 8, None).strength == 1.0
     assert (baselines.GLMUCB(2, 8, None).H == np.eye(9)).all()
     assert (baselines.TSBLR(2, 8, None).H == np.eye(9)).all()
 
@@ -289,6 +324,8 @@ def posterior_after(*x):
     (lambda: baselines.EpsilonGreedy(None, None, 1.5), "epsilon must be 0 to 1, got 1.5"),
     (lambda: baselines.DeepTSBeta(None, None, None, 0.0), "shaping must be a finite number above"),
     (lambda: baselines.TSBLR(2, 8, None, 0.0), "precision must be a finite number above 0, got"),
+    (lambda: baselines.TSBLR(2, 8, None, 1.0, -1.0), "strength must be a finite number, 0 or"),
+    (lambda: run(gb.replay, baselines.Ridge), "bag must be a RidgeBag or RidgeAds"),
     (lambda: run(gb.replay, baselines.OBB), "agent must be one for replay, not for online"),
     (lambda: run(gb.online, baselines.Giro), "agent must be one for online, not for replay"),
     (lambda: posterior_after(0, 9), "ids must be below 9, which is the bias, got 9"),
