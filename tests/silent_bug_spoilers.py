@@ -55,8 +55,8 @@ BUGS = [
       "        drawn = np.tile(drawn, (shape[0], 1))                       # (K, b)\n")],
 
     [("nn.py",
-      "zip(self.models, self.projected):",
-      "zip(self.models, () if self.table_optimizer.t else self.projected):")],
+      "        if len(self.items) <= WHOLE:",
+      "        if len(self.items) <= WHOLE and self.table_optimizer.t == 0:")],
 
     [("baselines.py",
       "self.strength * np.sqrt(2.0 * math.log(t) / count)",
