@@ -166,11 +166,11 @@ SWEEPS = {
     "synthetic": {
         "alpha": (GUIDED, (0.1, 0.3, 1.0, 3.0, 10.0), "its own"),
         "models": (BAGS, (1, 2, 5, 10, 20), "GuideBoot"),
-        "learning_rate": (tuple(GRIDS["synthetic"]), RATES, "GuideBoot"),
+        "learning_rate": (tuple(GRIDS["synthetic"]), (0.0003, *RATES), "GuideBoot"),
         "density": (GUIDED, DENSITIES, "its own"),
         "batch": (("GuideBoot", "Bootstrap", "Giro", "e-greedy"), (16, 64, 256, 1024), "its own"),
         "ucb_strength": (("GLM-UCB",), (0.001, 0.01, 0.1, 0.3, 1.0), "its own"),
-        "shuffle": (tuple(SHUFFLE), RATES, "weights (OBB)"),
+        "shuffle": (tuple(SHUFFLE), (0.0003, *RATES), "weights (OBB)"),
     },
     "ads": {
         "alpha": (GUIDED, (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0), "its own"),
@@ -465,6 +465,8 @@ def shown(path):
         return show_sweep(results)
     if path.stem.startswith("alpha_"):
         return alpha.show(results)
+    if path.stem.startswith("why"):
+        return why.show(results)
     return ads_tables(results) if path.stem.startswith("ads_") else runs.shown(results)
 
 

@@ -280,9 +280,12 @@ def show(results):
     head = (f"Cumulative regret after {results.steps:,} steps: mean +- standard error; minus "
             f"{first}'s on the\nsame seeds +- half-width of the 95 % interval; measures: see "
             "lab/why.py.")
+    text = f"{head}\n\n{tables.text_table(heads, lines)}"
+    if results.steps > 10_000:
+        return text, runs.drawn(results)
     panels = [("", {row: list(regret[row].values()) for row in regret if regret[row]})]
     title = f"GuideBoot taken apart, {results.steps:,} steps: every run is a dot"
-    return f"{head}\n\n{tables.text_table(heads, lines)}", charts.box_chart(title, "regret", panels)
+    return text, charts.box_chart(title, "cumulative regret", panels)
 
 
 def main(argv=None):
