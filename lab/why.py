@@ -9,10 +9,11 @@ E y = r_i + g_i. The gradient w sigmoid(z) - y is linear in w and y, so the expe
 
     J = 1/t sum_i (1 + 2 g_i) softplus(z_i) - (r_i + g_i) z_i,
 
-one objective, the same for all K models: resampling and fakes move the models apart only as noise
-of their gradients. So fakes do two things, which the cells below have apart: their mean *pulls* the
-estimates towards 1/2 (J without anything drawn), and their draw is *noise* (fakes whose labels are
-drawn from the model's own prediction have no mean effect: E y - E w sigmoid(z) is r - sigmoid(z)).
+one objective, the same for all K models: what moves the models apart, but for their first weights,
+is the noise of their gradients. (Adam divides by the size of that noise, so its expected step is
+not J's alone.) So fakes do two things, which the cells below have apart. Their mean *pulls*: every
+sample's term of J is lowest nearer to 1/2. And their draw is *noise*: F1 - g and F0 - g have the
+mean 0, whatever the model. Where g = 1 both fakes are certain, and there is no noise of theirs.
 
 Without context it is a theorem (`lift`): the pull raises an estimate exactly if it is below 1/2.
 """
@@ -30,9 +31,9 @@ from baselines import LogisticPosterior, RidgeBag
 from envs import Synthetic, stream
 from guideboot import (Agent, FastHarmonic, History, argmax, beta_moments, binomial, fake_samples,
                        guidance, online)
-from nn import sigmoid, sum_last
+from nn import sum_last
 
-BASE_RATE = 0.27           # the synthetic task's average reward
+BASE_RATE = 0.27           # the synthetic task's average reward, of all candidates
 INPUTS = np.array([(a, 25 + i, 30 + j) for a in range(25) for i in range(5) for j in range(5)])
 
 
@@ -49,8 +50,10 @@ def lift(s, n, alpha):
 
     an estimate is raised exactly if it is below 1/2. For large n and a fixed s the lift is about
     alpha / n, and Beta's standard deviation sqrt(s + alpha) / n, so their ratio tends to
-    alpha / sqrt(s + alpha), which is sqrt(alpha) without clicks. It is above 1 only while
-    s < alpha (alpha - 1), and never for alpha <= 1: small alphas are not optimism.
+    alpha / sqrt(s + alpha), which is sqrt(alpha) without clicks: above 1 only while
+    s < alpha (alpha - 1), and for no s if alpha <= 1. Beta's own mean, (s + alpha) / (n + 2 alpha),
+    is raised by (1/2 - s/n) 2 alpha / (n + 2 alpha), nearly as much: that is what a prior at 1/2
+    does, not optimism beyond Thompson sampling's.
     """
     F = np.arange(2 * n + 1)
     share = binomial(2 * n, guidance(n, alpha)) @ (F / (n + F))
@@ -66,8 +69,8 @@ class Samples:
         data     afresh   b rows resampled at every step (Algorithm 1)
                  kept     likewise, each weighted by a Poisson(1) number drawn once for each model
                  full     all that was seen: every input once, weighted by how often it was seen
-        fakes    drawn    Algorithm 1's; pull: their mean alone; noise: their draw alone; none
-        centre   the probability that a fake is a click; None: the average reward so far
+        fakes    drawn    Algorithm 1's; pull: their mean alone; noise: they minus their mean; none
+        centre   pull: the share of clicks among the fakes; None: the average reward so far
         guided   False: as many fakes, the same probability for all rows
     """
 
@@ -100,7 +103,7 @@ class Samples:
         return (np.broadcast_to(INPUTS[seen], (*shape, 3)), np.broadcast_to(weights, shape),
                 np.broadcast_to(s[seen] / n[seen], shape))
 
-    def __call__(self, bag):
+    def __call__(self):
         """X, w, y for bag.update."""
         X, v, r = self.rows()
         if self.fakes == "none":
@@ -108,14 +111,12 @@ class Samples:
         g = guidance(self.density(X), self.alpha)
         if not self.guided:
             g = np.full(g.shape, (v * g).sum() / v.sum())
-        centre = self.s.sum() / self.n.sum() if self.centre is None else self.centre
         if self.fakes == "pull":
+            centre = self.s.sum() / self.n.sum() if self.centre is None else self.centre
             return X, v * (1.0 + 2.0 * g), v * (r + 2.0 * g * centre)
         w, y = fake_samples(r, g, self.rng)
         if self.fakes == "noise":
-            centre = sigmoid(sum_last(bag.theta.take(X + bag.offset)) + bag.bias)
-        if self.fakes == "noise" or centre != 0.5:
-            y = r + self.rng.binomial(w - 1, centre)
+            w, y = w - 2.0 * g, y - g
         return X, v * w, v * y
 
 
@@ -131,14 +132,14 @@ def cell(env, steps, seed, fakes="drawn", centre=0.5, guided=True, data="afresh"
         a = agent.choose(X, t)
         samples.add(X[a], env.pull(a))
         bag.ridge = precision / t
-        bag.update(*samples(bag))
+        bag.update(*samples())
         bag.publish()
     z = sum_last(bag.theta[:, INPUTS]) + bag.bias                # (K, 625)
     return measures(env, z, samples.history)
 
 
 class ExactPull(LogisticPosterior):
-    """Greedy on the exact minimum of J plus a ridge, instead of gradient descent."""
+    """Greedy on the exact minimum of t J plus a ridge (on the bias, too), no gradient descent."""
 
     def __init__(self, fields, features, rng, precision, alpha):
         super().__init__(fields, features, rng, precision)
@@ -170,28 +171,31 @@ def exact_pull(env, steps, seed, alpha=1.0, precision=1.0):
 # ---------------------------------------------------------------- what is measured at the end
 
 def measures(env, z, history):
-    """Of the logits z (K, 625) that the models give all inputs, beside the truth and the posterior.
+    """Of the logits z (K, 625) that the models give all inputs, beside the posterior and the truth.
 
-        spread     standard deviation over the models, over the posterior's (Laplace's, prior
-                   precision 1): the mean of this ratio over inputs
+    The posterior is Laplace's, with the precision of the weights' true prior U(-0.25, 0.25), 48.
+
+        spread     root of the models' variance over the posterior's, both averaged over inputs:
+                   1 for K draws of the posterior
         disagree   how often two of the models choose differently, by 500 requests
-        optimism   slope of (mean model - truth) on the posterior's standard deviation, over inputs:
-                   above 0, what is less known is overestimated
+        optimism   slope of (mean model - posterior's mode) on the posterior's standard deviation,
+                   over inputs: c for an upper confidence bound of mode + c std
         rare       mean of (mean model - truth) for the five actions shown least
     """
-    posterior = LogisticPosterior(3, 35, None)
+    posterior = LogisticPosterior(3, 35, None, precision=48.0)
     X = history.X[:history.size].astype(int)
     posterior.learn_from(X, history.r[:history.size])
     phi = np.zeros((len(INPUTS), 36))
     np.put_along_axis(phi, posterior.active(INPUTS), 1.0, 1)
-    std = np.sqrt((phi * np.linalg.solve(posterior.H, phi.T).T).sum(axis=1))
-    error = z.mean(axis=0) - (env._w[INPUTS].sum(axis=1) + env._base)
-    least = np.argsort(np.bincount(X[:, 0], minlength=25))[:5]
-    numbers = {"optimism": np.polyfit(std, error, 1)[0],
-               "rare": error[np.isin(INPUTS[:, 0], least)].mean()}
-    K = len(z)
-    if K > 1:
-        numbers["spread"] = (z.std(axis=0, ddof=1) / std).mean()
+    variance = (phi * np.linalg.solve(posterior.H, phi.T).T).sum(axis=1)
+    mean = z.mean(axis=0)
+    truth = env._w[INPUTS].sum(axis=1) + env._base
+    least = np.argsort(np.bincount(X[:, 0], minlength=25), kind="stable")[:5]
+    rare = np.isin(INPUTS[:, 0], least)
+    numbers = {"optimism": np.polyfit(np.sqrt(variance), mean - phi @ posterior.mode, 1)[0],
+               "rare": (mean - truth)[rare].mean()}
+    if len(z) > 1:
+        numbers["spread"] = math.sqrt(z.var(axis=0, ddof=1).mean() / variance.mean())
         numbers["disagree"] = disagreement(env, z)
     return numbers
 
@@ -231,7 +235,7 @@ CELLS = {
     "kept resample: no fakes": partial(cell, fakes="none", data="kept"),
     "exact fit: pull": partial(exact_pull),
 }
-FEW = ("GuideBoot", "pull alone", "no fakes", "pull to the base rate", "ridge")
+FEW = ("GuideBoot", "pull alone", "no fakes", "pull to the average", "ridge")
 RATES = (0.001, 0.003, 0.01)
 MANY_RATES = tuple(np.geomspace(0.0003, 0.03, 15).round(5).tolist())
 ALPHAS = (0.3, 1.0, 3.0, 10.0, 30.0)
@@ -239,11 +243,14 @@ PRECISIONS = (3.0, 10.0, 30.0, 100.0, 300.0)
 
 
 def grid(name):
-    """Fifteen configurations of a cell: of its learning rate and of what regularises it."""
+    """Fifteen configurations of a cell: of its learning rate and of what regularises it.
+
+    Fakes and ridge together have the rate that is best with either alone.
+    """
     if name == "exact fit: pull":
         return dict(precision=(0.1, 1.0, 10.0), alpha=ALPHAS)
     if name == "ridge and fakes":
-        return dict(precision=PRECISIONS, alpha=(0.3, 1.0, 3.0))
+        return dict(learning_rate=(0.003,), precision=(10.0, 30.0, 100.0), alpha=ALPHAS)
     if name.endswith("no fakes"):
         return dict(learning_rate=MANY_RATES)
     rates = (0.003, 0.01, 0.03) if name.startswith("full data") else RATES
