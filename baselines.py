@@ -178,7 +178,11 @@ class RidgeBag(LogisticBag):
 
 
 class RidgeAds(ServedAds):
-    """Networks with a ridge penalty on W1, W2, w3 and the embeddings that a batch touches."""
+    """Networks with a ridge penalty on W1, W2, w3 and the embeddings that a batch touches.
+
+    So an id that is in few batches is shrunk less than in RidgeBag, and a network without weights
+    predicts b3, not the average of its inputs: a weight decay more than a prior.
+    """
     ridge = 0.0
 
     def gradient(self, X, w, y):
@@ -193,10 +197,10 @@ class RidgeAds(ServedAds):
 class LogisticPosterior:
     """Laplace's posterior N(mode, H^-1) of a logistic regression, exact after every sample.
 
-    The prior is N(0, I / precision). phi(x) is one-hot: 1 at the J ids of x and at the bias, which
-    is id `features`. Samples with equal inputs are kept together as n trials with s clicks, so that
-    a step costs what the number of distinct inputs costs, not the number of samples. H is a dense
-    matrix over ids: for tasks with tens of ids, not thousands.
+    The prior is N(0, I / precision), of the bias too. phi(x) is one-hot: 1 at the J ids of x and at
+    the bias, which is id `features`. Samples with equal inputs are kept together as n trials with s
+    clicks, so that a step costs what the number of distinct inputs costs, not the number of
+    samples. H is a dense matrix over ids: for tasks with tens of ids, not thousands.
     """
 
     def __init__(self, fields, features, rng, precision=1.0):

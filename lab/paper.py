@@ -33,8 +33,8 @@ def world_of(results):
     options = dict(re.findall(r"(\w+)=([^,)]+)", results.one["task"]))
     task = options["task"][1]
     title = f"Ads {task} (a stand-in), scale {options['scale']}, {results.steps:,} steps"
-    for name, usual in (("drift", "1.0"), ("world", "None")):
-        if options[name] != usual:
+    for name, usual in (("drift", "1.0"), ("world", "None"), ("known_ctr", "0.5")):
+        if options.get(name, usual) != usual:
             title += f", {name} {options[name]}"
     return task, title
 

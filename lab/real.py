@@ -6,8 +6,9 @@
 The tables are of the UCI Machine Learning Repository (CC BY 4.0) and are to be put into the folder
 data/, as CSV with a header line: agaricus-lepiota.data (mushroom, Schlimmer 1987: 8,124 rows, the
 label is edibility) and adult.data (census income, Becker and Kohavi 1996: the label is occupation,
-known of 30,718 rows). `noisy` is mushroom with every tenth reward flipped. GLM-UCB and TS-BLR are
-left out: they solve as many equations as there are ids at every step.
+known of 30,718 rows). In `noisy`, mushroom's rewards are flipped with probability 0.1. A seed is an
+order of the rows, so tuning sees other orders of the same rows. GLM-UCB and TS-BLR are left out:
+they solve as many equations as there are ids at every step.
 """
 import argparse
 from functools import partial

@@ -236,27 +236,32 @@ CELLS = {
     "exact fit: pull": partial(exact_pull),
 }
 FEW = ("GuideBoot", "pull alone", "no fakes", "pull to the average", "ridge")
-RATES = (0.001, 0.003, 0.01)
-MANY_RATES = tuple(np.geomspace(0.0003, 0.03, 15).round(5).tolist())
+RATES = (0.0003, 0.001, 0.003, 0.01)
+MANY_RATES = (0.0001, 0.00015, 0.0002,
+              *np.geomspace(0.0003, 0.03, 15).round(5).tolist(), 0.045, 0.06)
 ALPHAS = (0.3, 1.0, 3.0, 10.0, 30.0)
 PRECISIONS = (3.0, 10.0, 30.0, 100.0, 300.0)
+OTHER_ALPHAS = {"unguided fakes": (0.1, 0.3, 1.0, 3.0, 10.0),
+                "unguided pull": (0.1, 0.3, 1.0, 3.0, 10.0),
+                "pull to the average": (1.0, 3.0, 10.0, 30.0, 100.0)}
 
 
 def grid(name):
-    """Fifteen configurations of a cell: of its learning rate and of what regularises it.
+    """Twenty configurations of a cell: of its learning rate and of what regularises it.
 
     Fakes and ridge together have the rate that is best with either alone.
     """
     if name == "exact fit: pull":
-        return dict(precision=(0.1, 1.0, 10.0), alpha=ALPHAS)
+        return dict(precision=(1.0, 10.0, 30.0, 100.0), alpha=ALPHAS)
     if name == "ridge and fakes":
-        return dict(learning_rate=(0.003,), precision=(10.0, 30.0, 100.0), alpha=ALPHAS)
+        return dict(learning_rate=(0.003,), precision=(3.0, 10.0, 30.0, 100.0), alpha=ALPHAS)
     if name.endswith("no fakes"):
         return dict(learning_rate=MANY_RATES)
-    rates = (0.003, 0.01, 0.03) if name.startswith("full data") else RATES
+    one = name.startswith(("one model", "full data"))
+    rates = (0.001, 0.003, 0.01, 0.03) if one else RATES
     if name.endswith("ridge"):
         return dict(learning_rate=rates, precision=PRECISIONS)
-    return dict(learning_rate=rates, alpha=ALPHAS)
+    return dict(learning_rate=rates, alpha=OTHER_ALPHAS.get(name, ALPHAS))
 
 
 TASKS = {                                   # cells, task, steps, runs

@@ -131,6 +131,10 @@ def test_verdicts_worked_by_hand():
     sure, unsure = runs_around(1.0), runs_around(0.0, 1.0)
     assert study.verdict({"a": sure, "b": unsure}, "+.1f").startswith("undecided")
     assert study.verdict({"a": sure, "b": runs_around(-1.0)}, "+.1f") == "not reproduced"
+    refuted = runs_around(-2.2, 1.0)                         # in a claim of two its interval has 0
+    table = [("all", "", {"x": refuted, "y": sure}, "+.1f"), ("one", "", {"x": refuted}, "+.1f")]
+    assert study.verdict(*table[0][2:]).startswith("undecided")
+    assert study.verdicts(table) == ["not reproduced", "not reproduced"]
 
 
 def test_claims_are_signed_so_that_above_zero_supports_the_paper():
@@ -149,9 +153,12 @@ def test_claims_are_signed_so_that_above_zero_supports_the_paper():
     for i, task in enumerate("AB"):
         means = {row: around(values[i][0]) for row, values in study.PAPER.items()}
         claims = claims + study.ads_claims(task, means)
-    for text, _, differences in claims:
+    rate = runs.tuned_values()["synthetic"]["Online GuideBoot"]["options"]["learning_rate"]
+    order = ("shuffle", "neither", "both", "weights (OBB)")
+    claims += study.shuffle_claim({(kind, rate): around(i) for i, kind in enumerate(order)})
+    for (text, *_), verdict in zip(claims, study.verdicts(claims)):
         if "std" not in text and "MC-Dropout" not in text:
-            assert study.verdict(differences, "+.1f") == "reproduced", text
+            assert verdict == "reproduced", text
 
 
 # ---------------------------------------------------------------- the report
