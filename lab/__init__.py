@@ -4,7 +4,8 @@ A reader who never opens it misses nothing of the paper's methods. `runs.py` has
 that runs anything, `compare`; `identity.py`, `store.py` and `processes.py` are how it does so;
 `tables.py` and `charts.py` show what came of it; `command.py` is the scripts' command line;
 `study.py` tunes, sweeps, judges the paper's claims and writes the report, with `paper.py`, the
-paper's tables, `variants.py`, methods of its own, and `alpha.py`, what alpha means.
+paper's tables, and `variants.py`, methods of its own. Three questions have a file each: `why.py`,
+what GuideBoot does; `real.py`, does it on public tables; `alpha.py`, what alpha means.
 """
 import os
 

@@ -293,6 +293,10 @@ def sweep_chart(title, words, score, methods, values, finals):
 # difference signed so that the claim says it is above 0.
 BEST = {"replay": "GuideBoot", "online": "Online GuideBoot"}
 CONTROLS = ("Greedy", "Ridge", "Random")
+IN_SHORT = ("GuideBoot is the best of all", "GuideBoot beats the other", "GuideBoot beats regularised",
+            "Giro beats", "Q3", "With context", "Without fakes", "GuideBoot is the best of Table",
+            "Online GuideBoot is the best", "Every method is better online",
+            "GuideBoot's std")
 REGRET, RATIO, REWARD = "+.1f", "+.2f", "+.5f"
 
 
@@ -492,8 +496,28 @@ def report(folder):
             runs.write_text(path.with_suffix(".svg"), figure)
         text = between(text, path.relative_to(folder).as_posix(), f"```\n{table}\n```")
     heads = ["| claim of Section 5 | the paper | ours | verdict |", "|---|---|---|---|"]
-    text = between(text, "claims", "\n".join([*heads, *claims(folder)]))
+    lines = [*claims(folder)]
+    text = between(text, "claims", "\n".join([*heads, *lines]))
     runs.write_text(folder / "README.md", text)
+    front = folder.parent / "README.md"
+    text = between(front.read_text(encoding="utf-8"), "claims", claims_in_short(lines))
+    text = between(text, "why", why_in_short(tables.read_csv(folder / "why/why.csv")))
+    runs.write_text(front, text)
+
+
+def claims_in_short(lines):
+    """The claims that the project's README has, with their verdicts alone."""
+    cells = [line.strip("| ").split(" | ") for line in lines]
+    short = [f"| {text} | {word} |" for text, _, _, word in cells if text.startswith(IN_SHORT)]
+    return "\n".join(["| claim | here |", "|---|---|", *short])
+
+
+def why_in_short(results):
+    """The cells that the project's README has: regret minus GuideBoot's."""
+    regret = results.values()
+    gaps = {name: tables.paired(regret[name], regret["GuideBoot"]) for name in why.IN_SHORT}
+    lines = [f"| {name} | {tables.plus_minus(*gap, '+.0f')} |" for name, gap in gaps.items()]
+    return "\n".join(["| GuideBoot changed to | regret minus GuideBoot's |", "|---|---|", *lines])
 
 
 def between(text, name, table):

@@ -87,7 +87,7 @@ def test_giro_adds_whole_pairs_to_the_history_or_to_the_arm_that_was_pulled(alph
 
 @pytest.mark.parametrize("shapes, t", [([(2,), (2,)], 2), ([(5, 2), (3, 2)], 8)])
 def test_the_ridge_fades_as_samples_come(shapes, t):
-    """One row at a time in replay, buffers online; of t samples the mean loss has the factor 1/t."""
+    """One row at a time in replay, buffers online: t samples in all, and the factor is 1 / t."""
     agent = baselines.Ridge(baselines.RidgeBag(9, [default_rng(0)]), default_rng(0), 12.0)
     for shape in shapes:
         agent.update_density(np.zeros(shape, int))

@@ -167,7 +167,11 @@ def test_the_report_is_of_the_files(tmp_path):
     """Made anew in a copy, nothing changes: every table and figure is what its file gives."""
     copy = tmp_path / "results"
     shutil.copytree(RESULTS, copy)
+    shutil.copy(RESULTS.parent / "README.md", tmp_path)
     study.report(copy)
+    front = (RESULTS.parent / "README.md").read_text(encoding="utf-8")
+    assert (tmp_path / "README.md").read_text(encoding="utf-8") == front
+    assert front.count("<!-- claims -->") == front.count("<!-- why -->") == 1
     for path in sorted(RESULTS.glob("**/*")):
         if path.suffix in (".svg", ".md"):
             again = copy / path.relative_to(RESULTS)
