@@ -111,14 +111,27 @@ def tune(experiment, args):
     name = f"tune_{experiment}"
     runs.compare(tried, task, steps, args.runs or usual_runs, seed, args.out, name, args.workers,
                  columns=(*columns(experiment), "values"), show=partial(show_tuning, experiment))
-    best = best_values(experiment, tables.read_csv(Path(args.out) / f"{name}.csv"))
+    results = tables.read_csv(Path(args.out) / f"{name}.csv")
+    for record in results.all():
+        record.pop("curve", None)                    # of no use here, and long
+    runs.write_text(Path(args.out) / f"{name}.csv", tables.csv_text(results))
+    best = best_values(experiment, results)
     values = runs.tuned_values()
     values[experiment] = {}
     for row, (options, _) in best.items():
         method = runs.function_name(METHODS[experiment][row])
         setting = {"setting": row[0]} if len(parts(row)) == 2 else {}
         values[experiment][label(row)] = {"method": method, "options": {**setting, **options}}
-    runs.write_text(Path(args.out) / "tuned.json", json.dumps(values, indent=1) + "\n")
+    runs.write_text(Path(args.out) / "tuned.json", tuned_text(values))
+
+
+def tuned_text(values):
+    """JSON with a line for each method."""
+    parts = []
+    for experiment, rows in values.items():
+        lines = [f"  {json.dumps(row)}: {json.dumps(found)}" for row, found in rows.items()]
+        parts.append(f" {json.dumps(experiment)}: {{\n" + ",\n".join(lines) + "\n }")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
 def best_values(experiment, results):

@@ -1,8 +1,6 @@
 """The study: as much tuning for every method, signed claims, and a report that is of the files."""
-import json
 import shutil
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -183,16 +181,15 @@ def test_the_report_is_of_the_files(tmp_path):
         assert f"({name.with_suffix('.svg').as_posix()})" in text
 
 
-@pytest.mark.parametrize("method, seed", [("Random", 107), ("OBB", 103)])
+@pytest.mark.parametrize("method, seed", [("Random", 207), ("OBB", 203)])
 def test_cells_of_the_committed_table_come_out_again(method, seed):
-    """Exactly, on the arithmetic that made choices.json and the table. Another may round a near-tie
-    another way, after which a method that compares scores goes another way; Random has none."""
+    """Exactly, on the arithmetic that made the table. Another may round a near-tie another way,
+    after which a method that compares scores goes another way; Random has none."""
     record = tables.read_csv(RESULTS / "synthetic.csv").records[method][seed]
     chosen = runs.tuned(run_synthetic.METHODS, "synthetic")[method]
     assert record["call"] == description(chosen)
     again = store.make(chosen, envs.Synthetic, 10_000, seed, {}, {})["numbers"]["regret"]
-    made_on = json.loads((Path(__file__).parent / "choices.json").read_text())["made on"]
-    if method == "Random" or (record["numpy"], made_on) == (np.__version__, store.where()):
+    if method == "Random" or store.where().items() <= record.items():
         assert again == pytest.approx(record["numbers"]["regret"], rel=1e-6)
 
 
