@@ -63,6 +63,7 @@ class OBB(Agent):
     loops = ("online",)                                          # replay resamples already
 
     def samples(self, X, r):
+        """Weights w (K, B) from `rng.poisson`, and clicks; X is not looked at (Section 5.1)."""
         w = self.rng.poisson(1.0, r.shape)                       # (K, B)
         return w, w * r
 
@@ -76,6 +77,7 @@ class Giro(Agent):
         self.alpha = probability("alpha of Giro", alpha)
 
     def remember(self, history, x, r):
+        """The sample, and with probability alpha (x, 0) and (x, 1) after it (Section 5.1)."""
         history.append(x, r)
         if self.rng.random() < self.alpha:
             history.append(x, 0)
@@ -99,6 +101,7 @@ class DeepUCB1(Agent):
         self.density.update(X)
 
     def choose(self, X, t):
+        """The `argmax` of the bounds, or of those never shown; `predicted_ctr` refuses inf."""
         count = self.density(X)                                  # (m,)
         if count.min() == 0:
             return argmax((count == 0).astype(float), self.rng)
@@ -294,7 +297,10 @@ class TSBLR(LogisticPosterior):
         self.strength = finite("strength", strength)
 
     def draw(self):
-        """theta ~ N(mode, H^-1): with H = L L' and e ~ N(0, I), L'^-1 e has covariance H^-1."""
+        """theta ~ N(mode, H^-1): with H = L L' and e ~ N(0, I), L'^-1 e has covariance H^-1.
+
+        e is one call of rng.standard_normal. The distance from the mode is times `strength`.
+        """
         L = np.linalg.cholesky(self.H)
         e = self.rng.standard_normal(len(self.mode))
         return self.mode + self.strength * np.linalg.solve(L.T, e)

@@ -73,7 +73,7 @@ class Harmonic:
 
 
 class FastHarmonic(Harmonic):
-    """The same number, with 1 / Count kept up to date instead of computed for every row."""
+    """Eq. 7 again, the same number, with 1 / Count kept up to date, not computed for every row."""
 
     def __init__(self, features):
         super().__init__(features)
@@ -94,7 +94,8 @@ def fake_samples(r, g, rng):
 
     A fake repeats the input of a real sample, so no row is appended: the log-losses of (x, r), F1
     times (x, 1) and F0 times (x, 0) add up to w softplus(z) - y z, with the weight w = 1 + F1 + F0
-    and the clicks y = r + F1 (nn.log_loss). Returns w and y, both of the shape of r.
+    and the clicks y = r + F1 (nn.log_loss). Returns w and y, both of the shape of r. One call of
+    rng.random(g.shape) draws all F1, a second one all F0.
     """
     F1 = (rng.random(g.shape) < g).view(np.int8)                    # Alg1:16 Alg3:18   0 or 1
     F0 = (rng.random(g.shape) < g).view(np.int8)                    # Alg1:17 Alg3:19
@@ -113,7 +114,11 @@ def largest(scores):
 
 
 def argmax(scores, rng):
-    """Index of the largest score, ties broken at random."""
+    """Index of the largest score (Alg. 1 line 8); ties, our choice, are broken at random.
+
+    `largest` finds it, and refuses a score that is not finite. Scores tie if they are exactly
+    equal; only then rng is asked, for one rng.random().
+    """
     a = largest(scores)
     ties = (scores == scores[a]).nonzero()[0]
     if len(ties) == 1:
@@ -136,7 +141,8 @@ class Agent:
     def choose(self, X, t):
         """Part 1, decision-making (Eq. 1): the candidates X (m, J) of step t -> index of one.
 
-        Steps count from 1; some methods explore by the step. (rng.random is faster than integers.)
+        The `argmax` of a random model's scores. Steps count from 1; some methods explore by the
+        step. (rng.random is faster than integers.)
         """
         k = int(self.bag.K * self.rng.random())                     # Alg1:6 Alg3:7   0 to K - 1
         scores = self.bag.scores(k, X)                              # Alg1:7 Alg2:6 Alg3:8   logits
@@ -212,7 +218,10 @@ class History:
         self.size += 1
 
     def resample(self, shape, rng):
-        """b-out-of-t bootstrap: rows drawn uniformly, with replacement, from all that is stored."""
+        """b-out-of-t bootstrap: rows drawn uniformly, with replacement, from all that is stored.
+
+        Alg. 1 line 12. For the shape (K, b) it returns rows (K, b, J) and their rewards (K, b).
+        """
         drawn = (self.size * rng.random(shape)).astype(np.intp)     # (K, b)
         X = self.X.take(drawn, axis=0).astype(np.intp)              # (K, b, J)
         return X, self.r.take(drawn)
@@ -285,7 +294,10 @@ def buffer_sizes(c, n):
 
 
 def serve(agent, env, served, c):
-    """Part 1: answer the next c requests with the published models; return the buffer."""
+    """Part 1: answer the next c requests with the published models; return the buffer.
+
+    Steps count on from `served`. A row is copied before `pull`, which may overwrite the array.
+    """
     X_on, r_on = [], []                                             # Alg2:3 Alg3:4
     for t in range(served + 1, served + c + 1):                     # Alg2:4 Alg3:5
         X = env.observe()                                           # Alg2:5 Alg3:6    (m, J)
@@ -296,7 +308,11 @@ def serve(agent, env, served, c):
 
 
 def learn(agent, X, r, n):
-    """Part 2: one learning phase on the buffer X (c, J), r (c,); then the models are published."""
+    """Part 2: one learning phase on the buffer X (c, J), r (c,); then the models are published.
+
+    `samples` is asked once, for the whole buffer in the order of each model, (K, c, J) and (K, c).
+    Mini-batch l has the records from l c // n up to (l + 1) c // n; if n exceeds c, it becomes c.
+    """
     agent.update_density(X)                                         # Alg3:12
     c, K = len(r), agent.bag.K
     order = np.tile(np.arange(c), (K, 1))                           # Alg3:13   (K, c)
@@ -323,7 +339,10 @@ def check_fit(agent, env, loop):
 # ---------------------------------------------------------------- the multi-armed case: Section 3.4
 
 def beta_moments(s, n, alpha):
-    """Mean and variance of the posterior Beta(alpha + s, alpha + n - s), s clicks in n  (Eq. 2)."""
+    """Mean and variance of the posterior Beta(alpha + s, alpha + n - s), s clicks in n  (Eq. 2).
+
+    Right for a tiny alpha and s = n, too: alpha + (n - s), not (alpha + n) - s, which would be 0.
+    """
     a, b = alpha + s, alpha + (n - s)
     return a / (a + b), a * b / ((a + b) ** 2 * (a + b + 1))
 
@@ -359,7 +378,8 @@ def guided_distribution(s, n, alpha):
     """The guided bootstrap's mean (S + F1) / (n + F1 + F0), with fakes after resampling.
 
     S ~ Bi(n, s/n), F1, F0 ~ Bi(n, g), g = min(alpha / n, 1). Enumerated, no sampling: the values
-    in increasing order, and their probabilities.
+    in increasing order, and their probabilities; a value of probability 0 is left out. What makes
+    no sense is refused, s and n by `bootstrap_distribution`, alpha by `positive`.
     """
     clicks = bootstrap_distribution(s, n)[1]                        # of S
     fakes = binomial(n, guidance(n, positive("alpha", alpha)))      # of F1, and of F0

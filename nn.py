@@ -52,7 +52,7 @@ def whole(name, value):
     return int(check(name, value, value >= 1 and value % 1 == 0, "a whole number, 1 or more"))
 
 
-# ---------------------------------------------------------------- log-loss and Adam
+# ---------------------------------------------------------------- log-loss and Adam, Section 5.2
 
 def sum_last(a):
     """a.sum(axis=-1), as a product with ones: several times faster when that axis is short."""

@@ -1,19 +1,21 @@
 """Find the silent bug: run the project with a bug chosen by its number, without being told which.
 
-  python tests/silent_bug.py 3 run_synthetic.py --runs 2   a script; does the table look right?
-  python tests/silent_bug.py 0 run_synthetic.py --runs 2   number 0 has no bug, to compare with
-  python tests/silent_bug.py 3 python -c "import nn; ..."  a probe of your own; or a file of yours
-  python tests/silent_bug.py 3 pytest                      the tests: in which files do they fail?
+  python tests/silent_bug.py 0 run_synthetic.py --runs 2 --steps 1000    0 has no bug, to compare
+  python tests/silent_bug.py 3 run_synthetic.py --runs 2 --steps 1000    which rows differ now?
+  python tests/silent_bug.py 3 python -c "import nn; ..."  a probe of your own, or a file of yours
+  python tests/silent_bug.py 3 pytest                      in which modules' tests does it show?
   python tests/silent_bug.py 3 pytest -rf                  a hint: the names of those that fail
-  python tests/silent_bug.py --answer 3                    what is wrong, where, and the test
+  python tests/silent_bug.py 3 --answer                    what is wrong, where, and the test
 
-Nothing crashes: each bug is one that people make and that a plot does not shout about. Some are in
-the methods of run_synthetic.py, some in the network of run_ads.py, some in both. A script writes
-into out/bug3. Without -rf the tests are dots and F's by file, as a test's name states the property
-that the bug breaks. The bugs are written into a copy of the project that is thrown away; the files
-you see have none. (They are in silent_bug_spoilers.py. Do not look.)
+Begin with the tables. Nothing crashes: each bug is one that people make and that a plot does not
+shout about. Some are in the methods of run_synthetic.py, some in the network of run_ads.py, some in
+both. A script writes into out/bug3. Without -rf the tests are dots and F's by file, as a test's
+name states the property that the bug breaks. The bugs are written into a copy of the project that
+is thrown away; the files you see have none. Call its functions, but to read the copy, or
+silent_bug_spoilers.py, is to read the answer.
 """
 import argparse
+import os
 import shutil
 import subprocess
 import sys
@@ -23,6 +25,7 @@ from pathlib import Path
 from silent_bug_spoilers import BUGS
 
 ROOT = Path(__file__).resolve().parent.parent
+MODULE_TESTS = [f"tests/test_{name}.py" for name in ("guideboot", "nn", "baselines", "envs")]
 LEFT_OUT = (".*", "__pycache__", "out", "test_silent_bug.py", "silent_bug_spoilers.py",
             "test_exercises.py", "test_handout.py", "test_readme.py")
 
@@ -49,8 +52,13 @@ def command(number, what, options, folder):
     """What to call, and where, for tests, a probe or a script of the copy in `folder`."""
     if what == "pytest":
         names_hidden = ("--tb=no", "-rN", "--no-header", "--disable-warnings")
-        return [sys.executable, "-m", "pytest", *names_hidden, *options], folder
+        tests = () if any("test" in word for word in options) else MODULE_TESTS
+        return [sys.executable, "-m", "pytest", *names_hidden, *options, *tests], folder
     if what == "python":
+        if options and os.path.isfile(options[0]):
+            probe = Path(options[0]).resolve()               # beside the modules: that of the copy,
+            beside = Path(folder) / probe.name               # or it would import those without bug
+            options = [str(beside if probe.parent == ROOT else probe), *options[1:]]
         return [sys.executable, *options], folder
     has_out = what in ("run_synthetic.py", "run_ads.py") or "--compare" in options
     if has_out and not any(word.split("=")[0] == "--out" for word in options):
@@ -65,8 +73,9 @@ def main(argv=None):
     parser.add_argument("--answer", action="store_true", help="tell what the bug is")
     parser.add_argument("number", type=int, choices=range(len(BUGS) + 1), help="0 has no bug")
     parser.add_argument("what", nargs="...", help="pytest, python or a script, with its options")
-    args = parser.parse_args(argv)
-    if args.answer:
+    words = sys.argv[1:] if argv is None else argv
+    args = parser.parse_args(words or ["--help"])
+    if args.answer or args.what == ["--answer"]:
         answer, test, _ = bug(args.number)
         print(f"{answer}\nGuarded by tests/{test}")
         return 0
@@ -76,7 +85,7 @@ def main(argv=None):
     with tempfile.TemporaryDirectory() as folder:
         copy_with_bug(args.number, folder)
         words, where = command(args.number, what, options, folder)
-        return subprocess.call(words, cwd=where)
+        return subprocess.call(words, cwd=where, env={**os.environ, "PYTHONPATH": folder})
 
 
 if __name__ == "__main__":

@@ -63,7 +63,8 @@ BUGS = [
      [("baselines.py", "return w, w * r\n", "return w, r\n")]),
 
     ("baselines.Giro.remember adds its pseudo pairs to a copy of the history that is thrown away: "
-     "no model is ever trained on them, and Giro is the plain bootstrap.",
+     "no model is ever trained on them, and Giro is a bootstrap, if with settings of its own (so its "
+     "row is not Bootstrap's).",
      "test_baselines.py::test_giro_adds_whole_pairs_to_the_history_or_to_the_arm_that_was_pulled",
      [("baselines.py", "import math\n", "import copy\nimport math\n"),
       ("baselines.py", "            history.append(x, 0)",

@@ -46,10 +46,10 @@ ALPHA_FOR_2 = 4                   # a bonus of sqrt(alpha) deviations for an ad 
 """,
     "ex07_density": """
 class MyDensity(Harmonic):
-    '''Eq. 6: a new visitor keeps Eq. 7 below 1, so all rows have both fakes for ever.'''
+    '''Eq. 7 of the ids that come back: a new visitor keeps it below 1, and fakes for ever.'''
 
     def __call__(self, X):
-        return self.count[X[..., 0]]
+        return super().__call__(X[..., :2])
 """,
     "ex08_staleness": """
 def as_many_steps(c):
@@ -141,8 +141,11 @@ WRONG = {
         "twice alpha for twice the pull": ("ALPHA_FOR_2 = 4", "ALPHA_FOR_2 = 2", "not by 2"),
     },
     "ex07_density": {
-        "no fakes": ("self.count[X[..., 0]]", "np.full(X.shape[:-1], 1e12)", "of Eq. 7's regret"),
-        "Eq. 7 itself": ("self.count[X[..., 0]]", "super().__call__(X)", "the count of which id"),
+        "no fakes": ("super().__call__(X[..., :2])", "np.full(X.shape[:-1], 1e12)", "Eq. 7's"),
+        "Eq. 7 itself": ("[..., :2]", "", "the counts of which ids"),
+        "the count of the item": ("X[..., :2]", "X[..., :1]", "the counts of which ids"),
+        "the count of the picture": ("X[..., :2]", "X[..., 1:2]", "the counts of which ids"),
+        "one number for all": ("(X[..., :2])", "(X[..., :2]).sum()", "one number for each"),
     },
     "ex08_staleness": {
         "as many mini-batches": ("c // 8", "4", "not 256"),

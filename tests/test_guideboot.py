@@ -104,6 +104,7 @@ def test_ties_are_broken_at_random():
     scores = np.array([1.0, 3.0, 3.0, 0.0, 3.0])
     assert follows([gb.argmax(scores, rng) for _ in range(3000)], [1, 2, 4])
     assert gb.argmax(np.array([0.0, 2.0, 1.0]), None) == 1      # no tie, no random number
+    assert gb.argmax(np.array([1.0, 1.0 + 1e-12]), None) == 1   # nor here: near is not equal
 
 
 def test_agent_follows_a_random_published_model():
@@ -113,6 +114,11 @@ def test_agent_follows_a_random_published_model():
     agent.bag.published[[0, 1, 2], [0, 1, 2]] = 1.0
     X = np.array([[0, 3, 5], [1, 3, 5], [2, 3, 5]])
     assert follows([agent.choose(X, 1) for _ in range(3000)], [0, 1, 2])
+    agent.bag.published[:] = 0.0                        # now every model finds all equal
+    assert follows([agent.choose(X, 1) for _ in range(3000)], [0, 1, 2])
+    agent.bag.published[:] = np.nan
+    with pytest.raises(FloatingPointError, match="a score is nan"):
+        agent.choose(X, 1)
 
 
 @pytest.mark.parametrize("options, alpha", [({}, 1.0), (dict(alpha=0.5), 0.5)])

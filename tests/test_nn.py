@@ -197,7 +197,8 @@ def test_gradient_of_every_parameter_equals_finite_differences(make, dropout, se
     for p in parameters(bag):
         p += 0.1 * rng.standard_normal(p.shape)                              # biases, too
     X, w, y = batch(rng, 3, 4)
-    for p, gradient in zip(parameters(bag), gradients(bag, X, w, y)):
+    names = ["theta"] if make is logistic else ["E", "W1", "b1", "W2", "b2", "w3", "b3"]
+    for name, p, gradient in zip(names, parameters(bag), gradients(bag, X, w, y)):
         direction = rng.standard_normal(p.shape)
         start = p.copy()
         p[...] = start + 1e-8 * direction
@@ -205,7 +206,9 @@ def test_gradient_of_every_parameter_equals_finite_differences(make, dropout, se
         p[...] = start - 1e-8 * direction
         numeric = (above - plain_loss(bag, X, w, y, masks)) / 2e-8
         p[...] = start
-        assert numeric == pytest.approx((gradient * direction).sum(), rel=1e-6, abs=1e-6)
+        given = (gradient * direction).sum()
+        assert given == pytest.approx(numeric, rel=1e-6, abs=1e-6), (
+            f"{name}: by your gradient {given:.7g}, by finite differences {numeric:.7g}")
 
 
 @pytest.mark.parametrize("make", [logistic, mlp])

@@ -1,13 +1,15 @@
-"""7. Research: a density of your own where Eq. 7 fails (Section 3.4).
+"""7. A density of your own where Eq. 7 fails (Section 3.4).
 
-A shop has eight departments of five items. In each, one item sells to three visitors of five, the
-others to one in five. The candidates of a request are the five items of a department, for a visitor
-who was never there before: rows of two ids, [item, visitor].
+A shop has four departments of eight offers. In each, one offer sells to three visitors of five, the
+others to one in five. In two departments eight items have the same picture, in the other two one
+item has eight pictures. The candidates of a request are the offers of a department, for a visitor
+who was never there before: rows of three ids, [item, picture, visitor].
 
 Look at `guideboot.Harmonic`: what are rho and g (alpha = 1) of a row whose item was shown once, and
 a thousand times? Which rows should have fakes, and when should fakes fade? Write a density with at
 most half of Eq. 7's regret. `python tests/exercises/ex07_density.py measure` compares the two; the
-check does so on other seeds. No fakes at all (a huge rho) will not do: try it.
+check does so on other seeds. No fakes at all (a huge rho) will not do, nor will the count of one
+id, as guideboot.AdCount has it: try them.
 """
 import helper
 
@@ -22,29 +24,33 @@ STEPS = 1500
 
 class MyDensity:
     def __init__(self, features):
-        raise NotImplementedError("two methods, as guideboot.AdCount has them; what else you keep "
-                                  "is up to you")
+        raise NotImplementedError("the three methods of guideboot.AdCount; what you keep is up to "
+                                  "you")
 
     def update(self, X):
-        """Count the rows just shown: here one row (2,) at a time."""
+        """Count the rows just shown: here one row (3,) at a time."""
+        raise NotImplementedError("as in guideboot.AdCount, but which ids?")
 
     def __call__(self, X):
-        """rho (...) of the rows X (..., 2)."""
+        """rho (...) of the rows X (..., 3)."""
+        raise NotImplementedError("of which ids should the counts go into rho?")
 
 
 class Shop:
-    fields, features = 2, 40 + STEPS   # items 0-39, then the visitors
+    fields, features = 3, 64 + STEPS   # items 0-31, pictures 32-63, then the visitors
 
     def __init__(self, seed):
-        sells = np.tile([0.2, 0.2, 0.2, 0.2, 0.6], (8, 1))
-        self._y = stream(seed, "weights").permuted(sells, axis=1)    # (departments, items)
+        sells = np.tile([0.2] * 7 + [0.6], (4, 1))
+        self._y = stream(seed, "weights").permuted(sells, axis=1)    # (departments, offers)
         self.rewards, self.t = stream(seed, "rewards"), -1
 
     def observe(self):
         self.t += 1
-        self.department = self.t % 8
-        items = 5 * self.department + np.arange(5)
-        return np.column_stack([items, np.full(5, 40 + self.t)])
+        self.department = self.t % 4
+        offers = 8 * self.department + np.arange(8)
+        X = np.column_stack([offers, 32 + offers, np.full(8, 64 + self.t)])
+        X[:, self.department % 2] = X[0, self.department % 2]        # one item, or one picture
+        return X
 
     def _expected(self):
         return self._y[self.department]
@@ -71,10 +77,14 @@ def measure():
 
 
 def check(seeds=range(100, 108)):
+    density = MyDensity(Shop.features)
+    density.update(np.array([0, 32, 64]))
+    shape = np.shape(density(np.zeros((5, 7, 3), int)))
+    assert shape == (5, 7), f"rho of rows (5, 7, 3) has one number for each, (5, 7), not {shape}"
     part = regret(MyDensity, seeds) / regret(Harmonic, seeds)
     assert part < 0.5, (
-        f"it has {part:.2f} of Eq. 7's regret, not yet 0.50: fakes lift the items that have them "
-        "towards 1/2; which items should be lifted, and by the count of which id do you know them?")
+        f"it has {part:.2f} of Eq. 7's regret, not yet 0.50: fakes lift the offers that have them "
+        "towards 1/2; which offers should be lifted, and by the counts of which ids?")
 
 
 if __name__ == "__main__":
