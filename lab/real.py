@@ -14,8 +14,10 @@ import argparse
 from functools import partial
 from pathlib import Path
 
-from lab import runs
+from lab import charts, runs, tables
 from lab.command import call, number
+
+import numpy as np
 
 from envs import Labelled
 from lab.variants import centred_fakes, unguided_fakes
@@ -45,6 +47,16 @@ GRID = {
 }
 
 
+def show(results):
+    """The usual table; every run's regret as a dot, without Random's, which is far away."""
+    regret = {row: list(tables.finite(by_seed).values())
+              for row, by_seed in results.values().items() if row != "Random"}
+    order = sorted((row for row in regret if regret[row]), key=lambda row: np.mean(regret[row]))
+    panel = "", {row: regret[row] for row in order}
+    title = f"{results.steps:,} steps: every run is a dot"
+    return runs.shown(results)[0], charts.box_chart(title, "cumulative regret", [panel])
+
+
 def main(argv=None):
     parser = argparse.ArgumentParser(prog="lab.real", description=__doc__, allow_abbrev=False,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -55,7 +67,7 @@ def main(argv=None):
     parser.add_argument("--out", default="out", metavar="DIR", help="(default %(default)s)")
     args = parser.parse_args(argv)
     runs.compare(runs.tuned(METHODS, args.task), TASKS[args.task], STEPS, args.runs, SEED, args.out,
-                 args.task)
+                 args.task, show=show)
 
 
 if __name__ == "__main__":

@@ -495,6 +495,8 @@ def shown(path):
         return alpha.show(results)
     if path.stem.startswith("why"):
         return why.show(results)
+    if path.stem in real.TASKS:
+        return real.show(results)
     return ads_tables(results) if path.stem.startswith("ads_") else runs.shown(results)
 
 
