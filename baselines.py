@@ -20,8 +20,8 @@ import warnings
 import numpy as np
 
 from guideboot import Agent, Arms, argmax, bootstrap_mean, largest
-from nn import (LogisticBag, ServedAds, check, finite, positive, probability, sigmoid, sum_last,
-                whole)
+from nn import (LogisticBag, ServedAds, check, not_negative, positive, probability, sigmoid,
+                sum_last, whole)
 
 Bootstrap = Agent
 
@@ -95,7 +95,7 @@ class DeepUCB1(Agent):
 
     def __init__(self, bag, rng, density, strength=0.1):
         super().__init__(bag, rng)
-        self.density, self.strength = density, finite("strength", strength)
+        self.density, self.strength = density, not_negative("strength", strength)
 
     def update_density(self, X):
         self.density.update(X)
@@ -160,7 +160,8 @@ class Ridge(Agent):
     def __init__(self, bag, rng, precision=1.0):
         super().__init__(bag, rng)
         check("bag", type(bag).__name__, hasattr(bag, "ridge"), "a RidgeBag or RidgeAds")
-        self.precision, self.seen = finite("precision", precision), 0
+        self.precision = not_negative("precision", precision)
+        self.seen = 0
 
     def update_density(self, X):
         self.seen += X.size // X.shape[-1]                       # one row, or the rows of a buffer
@@ -209,7 +210,9 @@ class LogisticPosterior:
     def __init__(self, fields, features, rng, precision=1.0):
         d = features + 1
         warn_of_cost(type(self).__name__, d)
-        self.rng, self.precision, self.bias = rng, positive("precision", precision), features
+        self.rng = rng
+        self.precision = positive("precision", precision)
+        self.bias = features                                     # its id
         self.mode = np.zeros(d)
         self.H = precision * np.eye(d)
         self.input = {}                                          # x -> its place in these arrays:
@@ -251,7 +254,8 @@ class LogisticPosterior:
         for _ in range(100):
             if np.abs(gradient).max() < tolerance:
                 return
-            start, norm = self.mode, gradient @ gradient
+            start = self.mode
+            norm = gradient @ gradient
             step = np.linalg.solve(self.H, gradient)
             for _ in range(60):
                 self.mode = start - step
@@ -263,7 +267,8 @@ class LogisticPosterior:
 
     def derivatives(self):
         """Gradient (d,) of the negative log posterior at the mode; H becomes its Hessian there."""
-        u, d = len(self.input), len(self.mode)                   # u distinct inputs
+        u = len(self.input)                                      # distinct inputs
+        d = len(self.mode)
         ids, pairs, n, s = self.ids[:u], self.pairs[:u], self.n[:u], self.s[:u]
         p = sigmoid(sum_last(self.mode.take(ids)))               # (u,)
         curvature = (n * p * (1.0 - p)).repeat(pairs.shape[1])
@@ -294,7 +299,7 @@ class TSBLR(LogisticPosterior):
 
     def __init__(self, fields, features, rng, precision=1.0, strength=1.0):
         super().__init__(fields, features, rng, precision)
-        self.strength = finite("strength", strength)
+        self.strength = not_negative("strength", strength)
 
     def draw(self):
         """theta ~ N(mode, H^-1): with H = L L' and e ~ N(0, I), L'^-1 e has covariance H^-1.
@@ -318,7 +323,7 @@ class GLMUCB(LogisticPosterior):
 
     def __init__(self, fields, features, rng, precision=1.0, strength=1.0):
         super().__init__(fields, features, rng, precision)
-        self.strength = finite("strength", strength)
+        self.strength = not_negative("strength", strength)
         self.inverse = np.eye(features + 1) / precision
 
     def learn_from(self, X, r, n=1):

@@ -9,8 +9,9 @@ An environment is any object with two numbers and two methods:
 
 and that is all an agent ever meets: the loops of guideboot.py hand it candidates and rewards,
 checked by `checked`. To be scored by its regret the environment also has `_expected()`, the
-expected rewards (m,) of the current candidates, for `Scored` alone; no agent gets to it. An
-environment of your own, complete:
+expected rewards (m,) of the current candidates, for `Scored` alone; no agent gets to it. (The ads,
+with hundreds of candidates, also answer `_expected(a)`, for one.) An environment of your own,
+complete:
 
     import numpy as np
 
@@ -66,7 +67,7 @@ def stream(seed, name, k=0):
 # ---------------------------------------------------------------- the protocol: checked and scored
 
 def checked(env):
-    """The environment, with everything that passes between it and an agent looked at."""
+    """The environment, with every exchange between it and an agent checked."""
     return env if isinstance(env, Checked) else Checked(env)
 
 
@@ -139,7 +140,7 @@ class Scored:
     def pull(self, a):
         if self.score == "regret":                       # asked before pull, which may move on
             y = self.env._expected()                     # (m,)
-            self.regret[self.t] = np.maximum.reduce(y) - y[a]
+            self.regret[self.t] = y.max() - y[a]
         elif self.score == "expected":
             self.expected[self.t] = self.env._expected(a)
         self.rewards[self.t] = r = self.env.pull(a)
@@ -205,7 +206,8 @@ class Synthetic:
         return self.X[self.i]                            # (m, J)
 
     def _next_block(self):
-        self.i, n = 0, self.block
+        self.i = 0
+        n = self.block
         values = self.contexts.integers(0, 5, (n, self.m, 2)) + np.array([25, 30])
         actions = np.broadcast_to(np.arange(self.m)[:, None], (n, self.m, 1))
         self.X = np.concatenate([actions, values], axis=-1)                        # (n, m, J)
@@ -241,7 +243,9 @@ class Labelled:
         order = stream(seed, "contexts").permutation(len(values))
         self.values, self._labels = values[order], labels[order]
         self._flipped = stream(seed, "rewards").random(len(order)) < noise
-        self._noise, self.classes, self.steps = noise, classes, len(values)
+        self._noise = noise
+        self.classes = classes
+        self.steps = len(values)
         m = len(classes)
         a = np.arange(m)[:, None]                        # (m, 1)
         starts = np.cumsum([0, *sizes[:-1]])             # where a column's values begin, (J,)
@@ -387,7 +391,8 @@ class Ads:
         self._make_users(rng)
         self._calibrate(rng, TABLE_2[task]["lift"])
         self.contexts, self.rewards = stream(seed, "contexts"), stream(seed, "rewards")
-        self.served, self.i = 0, self.block - 1
+        self.served = 0
+        self.i = self.block - 1
 
     def _sizes(self, stats):
         """How many steps, candidates, and ids in each field."""
@@ -434,7 +439,8 @@ class Ads:
 
     def _calibrate(self, rng, lift):
         """Set base and spread by statistics of requests alone: 20 in each of the 120 hours."""
-        m, effects, likings = (self.low + self.high) // 2, [], []
+        m = (self.low + self.high) // 2
+        effects, likings = [], []
         for day in (np.arange(120) + 0.5) / 24.0:
             _, effect, sides = self._draw_contexts(rng, day, 20)
             items = rng.choice(self._live(day).nonzero()[0], (20, m))
@@ -516,7 +522,8 @@ class Ads:
         and the candidates of a request are a run of consecutive entries from a random place:
         distinct, and as cheap as a slice.
         """
-        self.i, n = 0, self.block
+        self.i = 0
+        n = self.block
         self.day = DAYS * min(self.served + n / 2, self.steps) / self.steps
         self.served += n
         self.ids, self._effect, self._sides = self._draw_contexts(self.contexts, self.day, n)

@@ -97,8 +97,8 @@ def fake_samples(r, g, rng):
     and the clicks y = r + F1 (nn.log_loss). Returns w and y, both of the shape of r. One call of
     rng.random(g.shape) draws all F1, a second one all F0.
     """
-    F1 = (rng.random(g.shape) < g).view(np.int8)                    # Alg1:16 Alg3:18   0 or 1
-    F0 = (rng.random(g.shape) < g).view(np.int8)                    # Alg1:17 Alg3:19
+    F1 = (rng.random(g.shape) < g).astype(int)                      # Alg1:16 Alg3:18   0 or 1
+    F0 = (rng.random(g.shape) < g).astype(int)                      # Alg1:17 Alg3:19
     return 1 + F1 + F0, r + F1                                      # Alg1:13 is the 1 and the r
 
 
@@ -184,10 +184,12 @@ class GuideBoot(Agent):
 
     def samples(self, X, r):
         rho = self.density(X)                                       # (K, B)
-        if not np.minimum.reduce(rho, None) >= 0.0:                 # nan, too
-            raise ValueError(f"a density must be 0 or more, got {np.min(rho)}")
-        g = guidance(rho, self.alpha)                               # Alg1:14-18 Alg3:16-20
-        self.weights, clicks = fake_samples(r, g, self.rng)
+        if not rho.min() >= 0.0:                                    # nan, too
+            raise ValueError(f"a density must be 0 or more, got {rho.min()}")
+        # For every real record of every B_k (Alg. 1 line 14 says B_i), and for them alone: the
+        # listing of Alg. 3 adds fakes to the set that it runs over.
+        g = guidance(rho, self.alpha)                               # Alg1:14-15 Alg3:16-17
+        self.weights, clicks = fake_samples(r, g, self.rng)         # Alg1:16-18 Alg3:18-20
         return self.weights, clicks
 
     def fakes(self):
@@ -222,7 +224,7 @@ class History:
 
         Alg. 1 line 12. For the shape (K, b) it returns rows (K, b, J) and their rewards (K, b).
         """
-        drawn = (self.size * rng.random(shape)).astype(np.intp)     # (K, b)
+        drawn = (self.size * rng.random(shape)).astype(np.intp)     # Alg1:12   (K, b)
         X = self.X.take(drawn, axis=0).astype(np.intp)              # (K, b, J)
         return X, self.r.take(drawn)
 
@@ -418,19 +420,6 @@ def beta_chance_to_win(aB, bB, aA, bA):
         return math.exp(log_beta(aA + i, bA + bB) - math.log(bB + i)
                         - log_beta(1 + i, bB) - log_beta(aA, bA))
     return sum(term(i) for i in range(whole("aB", aB)))
-
-
-def cdf(distribution, x):
-    """P(value <= x) of a finite distribution, for a number or an array x."""
-    values, p = distribution
-    return np.append(0.0, np.cumsum(p))[np.searchsorted(values, x, "right")]
-
-
-def beta_cdf(a, b, x):
-    """P(Beta(a, b) <= x) for whole a, b: a or more of a + b - 1 trials of probability x succeed."""
-    trials = a + b - 1
-    fewer = sum(float(math.comb(trials, i)) * x ** i * (1.0 - x) ** (trials - i) for i in range(a))
-    return 1.0 - fewer
 
 
 class Arms:

@@ -23,7 +23,7 @@ from functools import lru_cache
 import numpy as np
 
 TINY = 1e-30
-WHOLE = 4000           # items: up to here it is as fast to project them all (ServedAds)
+PROJECT_ALL = 4000     # ads: up to so many it is as fast to project them all (ServedAds)
 _ones = lru_cache(np.ones)
 
 
@@ -40,7 +40,7 @@ def positive(name, value):
     return check(name, value, 0 < value < math.inf, "a finite number above 0")
 
 
-def finite(name, value):
+def not_negative(name, value):
     return check(name, value, 0 <= value < math.inf, "a finite number, 0 or more")
 
 
@@ -113,7 +113,7 @@ class Adam:
         """
         self.t += 1
         if rows is None:
-            self.parameter -= self.move(self.m, self.v, gradient)
+            self.parameter -= self.move(self.m, self.v, gradient)   # Alg1:21 Alg2:11 Alg3:22
             return
         m = self.m.take(rows, axis=0)
         v = self.v.take(rows, axis=0)
@@ -166,6 +166,7 @@ class LogisticBag:
         np.copyto(self.published, self.theta)
 
     def scores(self, k, X):
+        """The logits (m,) that the published model k gives the rows X (m, J)."""
         theta = self.published[k]
         return sum_last(theta.take(X)) + theta[-1]                           # (m,)
 
@@ -345,45 +346,46 @@ def shifted_relu(a, c):
 class ServedAds(MLPBag):
     """An MLPBag that is asked for one request at a time, and answers fast.
 
-    A request has `context`, the ids (C,) of the first C fields, and `items`, the indices (m,) of
-    its candidates in the table `items` (n, J - C) with the ids of the other fields. So e W1 has two
-    halves. The context's is the same for all candidates and computed once. The items' is a row of
-    `projected` (K, n, 128). With a for the items and c for the context:
+    `ads` (n, J - C) holds the ids that every ad has in the last J - C fields. A request has
+    `context`, the ids (C,) of the first C fields, and `items`, which rows of `ads` its candidates
+    are (m,). So e W1 has two halves. The context's is the same for all candidates and computed
+    once. An ad's is a row of `projected` (K, n, 128). With a for the ad and c for the context:
 
-        h1 = relu(a1 + c1)    a1 = the items' half            c1 = the context's half + b1
+        h1 = relu(a1 + c1)    a1 = the ad's half              c1 = the context's half + b1
         h2 = relu(a2 + c2)    a2 = shifted_relu(a1, c1) W2    c2 = c1 W2 + b2
         z  = a3 + c3          a3 = shifted_relu(a2, c2) w3'   c3 = c2 w3' + b3
 
-    The items are projected when models are published; in a table longer than WHOLE, each only when
-    it is first asked for after that: of the paper's 8,900 ads a third is on offer at a time.
+    Ads are projected when models are published; of more than PROJECT_ALL, each only when it is
+    first asked for after that: of the paper's 8,900 ads a third is on offer at a time.
     """
 
-    def __init__(self, fields, features, rngs, items, **options):
+    def __init__(self, fields, features, rngs, ads, **options):
         super().__init__(fields, features, rngs, **options)
-        self.items = items
-        self.projected = np.empty((self.K, len(items), self.hidden), self.dtype)
-        self.stale = np.ones((self.K, len(items)), bool)
+        self.ads = ads
+        self.projected = np.empty((self.K, len(ads), self.hidden), self.dtype)
+        self.stale = np.ones((self.K, len(ads)), bool)
         self.publish()
 
     def publish(self):
         super().publish()
         self.stale[:] = True
-        if len(self.items) <= WHOLE:
+        if len(self.ads) <= PROJECT_ALL:
             for k in range(self.K):
-                self.project(k, np.arange(len(self.items)))
+                self.project(k, np.arange(len(self.ads)))
 
-    def project(self, k, items):
+    def project(self, k, rows):
+        """Fill these rows (n,) of model k's `projected` with their ads' halves of e W1."""
         E, W1, *_ = self.models[k]
-        e = E.take(self.items.take(items, axis=0), axis=0).reshape(len(items), -1)
-        self.projected[k, items] = e @ W1[-e.shape[1]:]                      # (len(items), 128)
-        self.stale[k, items] = False
+        e = E.take(self.ads.take(rows, axis=0), axis=0).reshape(len(rows), -1)   # (n, 8 (J - C))
+        self.projected[k, rows] = e @ W1[-e.shape[1]:]                       # (n, 128)
+        self.stale[k, rows] = False
 
     def scores(self, k, request, mask=None):
         """The logits (m,) of the published model k; a `mask` (128,) multiplies the units of h2."""
         E, W1, b1, W2, b2, w3, b3 = self.models[k]
         if mask is not None:
             w3 = w3 * mask
-        if len(self.items) > WHOLE:
+        if len(self.ads) > PROJECT_ALL:
             asked = request.items[self.stale[k].take(request.items)]
             if len(asked) > 0:
                 self.project(k, asked)

@@ -69,15 +69,32 @@ def run(agent, env, steps, setting, buffer, minibatches):
     """Learn every c steps: from the whole history (replay) or from the last c samples (online).
 
     Both see as many rows: replay makes n updates with b = c / n resampled rows for each model.
-    Returns the share of dead units, by the candidates of twenty requests after the last step.
+    Returns measures of the networks by twenty requests after the last step.
     """
     c = buffer_size(buffer, env.scale)
     if setting == "replay":
         replay(agent, env, steps, -(-c // minibatches), every=c, updates=minibatches)
     else:
         online(agent, env, steps, c, minibatches)
-    X = np.concatenate([np.asarray(env.observe()) for _ in range(20)])
-    return {"dead": agent.bag.dead_units(X)}
+    return measures(agent.bag, [env.observe() for _ in range(20)])
+
+
+def measures(bag, requests):
+    """What became of the networks.
+
+        dead       share of the last layer's units that are 0 for all candidates of the requests
+        spread     standard deviation of a candidate's logit over the K networks (root mean square)
+        disagree   how often two of the K networks choose differently
+    """
+    numbers = {"dead": bag.dead_units(np.concatenate([np.asarray(X) for X in requests]))}
+    if bag.K > 1:
+        logits = [np.array([bag.scores(k, X) for k in range(bag.K)]) for X in requests]   # (K, m)
+        variance = np.concatenate([z.var(axis=0, ddof=1) for z in logits])
+        chosen = np.array([z.argmax(axis=1) for z in logits])                             # (20, K)
+        different = (chosen[:, :, None] != chosen[:, None, :]).mean()    # over ordered pairs, k = k
+        numbers["spread"] = float(np.sqrt(variance.mean()))
+        numbers["disagree"] = float(different * bag.K / (bag.K - 1))     # ... which never differ
+    return numbers
 
 
 def e_greedy(env, steps, seed, setting="replay", epsilon=EPSILON, buffer=BUFFER,

@@ -21,9 +21,9 @@ import numpy as np
 
 import baselines
 from envs import BernoulliArms, stream
-from guideboot import (Arms, beta_cdf, beta_chance_to_win, beta_moments, bootstrap_distribution,
-                       bootstrap_mean, cdf, chance_to_win, guided_distribution, guided_mean,
-                       moments, online, thompson_mean)
+from guideboot import (Arms, beta_chance_to_win, beta_moments, bootstrap_distribution,
+                       bootstrap_mean, chance_to_win, guided_distribution, guided_mean, moments,
+                       online, thompson_mean)
 
 RUNS = 20                # ours
 STEPS = 2_000            # ours
@@ -73,6 +73,19 @@ def means_and_stds(name, A, B, chance):
 
 
 # ---------------------------------------------------------------- Section 3.4: three posteriors
+
+def cdf(distribution, x):
+    """P(value <= x) of a finite distribution, for a number or an array x."""
+    values, p = distribution
+    return np.append(0.0, np.cumsum(p))[np.searchsorted(values, x, "right")]
+
+
+def beta_cdf(a, b, x):
+    """P(Beta(a, b) <= x) for whole a, b: a or more of a + b - 1 trials of probability x succeed."""
+    trials = a + b - 1
+    fewer = sum(float(math.comb(trials, i)) * x ** i * (1.0 - x) ** (trials - i) for i in range(a))
+    return 1.0 - fewer
+
 
 def figure(alpha=1):
     """What Section 3.4 states: distribution functions of the estimated CTR as impressions grow.

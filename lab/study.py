@@ -25,7 +25,7 @@ import run_ads
 import run_synthetic
 from envs import Ads, Synthetic
 from guideboot import AdCount, FastHarmonic
-from lab.variants import SHUFFLE, Unguided, ads_no_fakes, no_fakes
+from lab.variants import SHUFFLE, Unguided, ads_apart, ads_no_fakes, no_fakes
 
 METHODS = {"synthetic": run_synthetic.METHODS,
            "ads": {row: method for row, method in run_ads.METHODS.items()
@@ -42,8 +42,8 @@ METHODS = {"synthetic": run_synthetic.METHODS,
 RATES = (0.001, 0.003, 0.01, 0.03)
 MANY_RATES = tuple((0.0003 * 10 ** (np.arange(-2, 18) / 7)).round(5).tolist())
 PRECISIONS = (3.0, 10.0, 30.0, 100.0, 300.0)
-ADS_RATES = (0.0003, 0.001, 0.003)
-MANY_ADS_RATES = tuple(np.geomspace(0.0003, 0.003, 9).round(5).tolist())
+ADS_RATES = (0.0003, 0.001, 0.003, 0.01)
+MANY_ADS_RATES = tuple(np.geomspace(0.0003, 0.01, 12).round(5).tolist())
 EPSILONS = (0.0, 0.01, 0.03, 0.1, 0.3)
 GRIDS = {
     "synthetic": {
@@ -62,14 +62,14 @@ GRIDS = {
         "Ridge": dict(learning_rate=RATES, precision=PRECISIONS),
     },
     "ads": {
-        "e-greedy": dict(learning_rate=ADS_RATES, epsilon=(0.0, 0.03, 0.1)),
-        "e-greedy (decay)": dict(learning_rate=ADS_RATES, epsilon=(0.0, 0.1, 0.3)),
-        "Deep-TS-Beta": dict(learning_rate=ADS_RATES, shaping=(0.03, 0.1, 0.25)),
+        "e-greedy": dict(learning_rate=ADS_RATES, epsilon=(0.0, 0.05, 0.2)),
+        "e-greedy (decay)": dict(learning_rate=ADS_RATES, epsilon=(0.0, 0.1, 0.4)),
+        "Deep-TS-Beta": dict(learning_rate=ADS_RATES, shaping=(0.02, 0.1, 0.5)),
         "Deep-UCB1": dict(learning_rate=ADS_RATES, ucb_strength=(0.0, 0.001, 0.01)),
-        "MC-Dropout": dict(learning_rate=ADS_RATES, dropout=(0.0, 0.1, 0.3)),
-        "Giro": dict(learning_rate=ADS_RATES, giro_alpha=(0.0, 0.003, 0.01)),
-        "GuideBoot": dict(learning_rate=ADS_RATES, alpha=(0.01, 0.03, 0.1)),
-        "Online GuideBoot": dict(learning_rate=ADS_RATES, alpha=(0.01, 0.03, 0.1)),
+        "MC-Dropout": dict(learning_rate=ADS_RATES, dropout=(0.0, 0.2, 0.5)),
+        "Giro": dict(learning_rate=ADS_RATES, giro_alpha=(0.0, 0.003, 0.03)),
+        "GuideBoot": dict(learning_rate=ADS_RATES, alpha=(0.003, 0.03, 0.3)),
+        "Online GuideBoot": dict(learning_rate=ADS_RATES, alpha=(0.003, 0.03, 0.3)),
         "Bootstrap": dict(learning_rate=MANY_ADS_RATES),
         "OBB": dict(learning_rate=MANY_ADS_RATES),
         "Greedy": dict(learning_rate=MANY_ADS_RATES),
@@ -189,7 +189,7 @@ SWEEPS = {
         "alpha": (GUIDED, (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0), "its own"),
         "models": (BAGS, (1, 2, 5, 10, 20), "GuideBoot"),
         "learning_rate": (BAGS, (0.0001, 0.0003, 0.001, 0.003, 0.01), "GuideBoot"),
-        "density": (GUIDED, DENSITIES, "its own"),
+        "density": (GUIDED, ("pull", "noise", *DENSITIES), "its own"),
     },
 }
 SWEEPING = {"synthetic": (Synthetic, run_synthetic.STEPS),
@@ -223,7 +223,8 @@ def with_value(method, option, value):
 
 
 def with_density(method, kind):
-    """GuideBoot without fakes, with as many unguided ones, or guided by one of two densities."""
+    """GuideBoot without fakes, with their pull or noise alone (on the ads), with as many unguided
+    ones, or guided by one of two densities."""
     complete = runs.identity.complete(method, ("env", "steps", "seed"))
     options = complete.keywords
     ads = complete.func is run_ads.guideboot
@@ -233,6 +234,9 @@ def with_density(method, kind):
         other = online if "buffer" in options and options.get("setting") != "replay" else replay
         kept = {name: value for name, value in options.items() if name in parameters(other)}
         return partial(other, **kept)
+    if kind in ("pull", "noise"):
+        return partial(ads_apart, part=kind, **{name: options[name] for name in options
+                                                if name != "density"})
     own = run_ads.ad_count if ads else FastHarmonic
     densities = {"unguided": partial(Unguided, density=own, alpha=options["alpha"]),
                  "count": run_ads.ad_count if ads else AdCount, "harmonic": FastHarmonic}
@@ -549,8 +553,9 @@ def main(argv=None):
     parser.add_argument("what", choices=("tune", "sweep", "claims", "report"))
     parser.add_argument("experiment", nargs="?", choices=tuple(GRIDS), help="of which task")
     parser.add_argument("option", nargs="?", help="sweep: what to vary")
-    for name, text in (("runs", "runs of each configuration (default: tune 12 and, on the ads, 1; "
-                        "sweep 10)"), ("seed", "of the first run (default: tune 1000, sweep 0)"),
+    usual = ", ".join(f"{name} {number_of_runs}" for name, (_, _, number_of_runs) in TUNING.items())
+    for name, text in (("runs", f"runs of each configuration (default: tune {usual}; sweep 10)"),
+                       ("seed", "of the first run (default: tune 1000, sweep 0)"),
                        ("steps", "sweep: time steps of a run (default: the task's)"),
                        ("workers", "worker processes (default: one per core)")):
         parser.add_argument(f"--{name}", type=number(int), metavar="N", help=text)

@@ -7,7 +7,8 @@ import run_ads
 import run_synthetic
 from baselines import OBB
 from envs import stream
-from guideboot import Agent, FastHarmonic, GuideBoot, guidance, online, replay
+from guideboot import (Agent, FastHarmonic, GuideBoot, fake_samples, guidance, online,
+                       replay)
 
 
 class Unguided:
@@ -41,6 +42,34 @@ def ads_no_fakes(env, steps, seed, setting="online", models=run_ads.MODELS, buff
     bag = run_ads.networks(env, seed, models, learning_rate)
     agent = Agent(bag, stream(seed, "agent"))
     agent.shuffle = True
+    return run_ads.run(agent, env, steps, setting, buffer, minibatches)
+
+
+class Apart(GuideBoot):
+    """GuideBoot with one of the two effects of its fakes (lab/why.py): their pull, or their noise.
+
+    The pull is their mean; the noise is their draw minus their mean.
+    """
+
+    def __init__(self, bag, rng, density, alpha, part):
+        super().__init__(bag, rng, density, alpha)
+        self.part = part
+
+    def samples(self, X, r):
+        g = guidance(self.density(X), self.alpha)
+        if self.part == "pull":
+            return 1.0 + 2.0 * g, r + g
+        w, y = fake_samples(r, g, self.rng)
+        return w - 2.0 * g, y - g
+
+
+def ads_apart(env, steps, seed, part, setting="online", alpha=run_ads.ALPHA, models=run_ads.MODELS,
+              buffer=run_ads.BUFFER, minibatches=run_ads.MINIBATCHES,
+              learning_rate=run_ads.LEARNING_RATE):
+    """GuideBoot or Online GuideBoot on the ads with the pull or the noise of its fakes alone."""
+    bag = run_ads.networks(env, seed, models, learning_rate)
+    density = run_ads.ad_count(env.features)
+    agent = Apart(bag, stream(seed, "agent"), density, alpha, part)
     return run_ads.run(agent, env, steps, setting, buffer, minibatches)
 
 

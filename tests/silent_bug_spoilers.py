@@ -42,8 +42,8 @@ BUGS = [
     ("nn.ServedAds.publish projects the items once, before the first update, and never again: "
      "decisions are made with an old half of the first layer.",
      "test_nn.py::test_fast_serving_equals_the_plain_forward_pass_also_right_after_learning",
-     [("nn.py", "        if len(self.items) <= WHOLE:",
-       "        if len(self.items) <= WHOLE and self.table_optimizer.t == 0:")]),
+     [("nn.py", "        if len(self.ads) <= PROJECT_ALL:",
+       "        if len(self.ads) <= PROJECT_ALL and self.table_optimizer.t == 0:")]),
 
     ("The square root of the bonus is missing in both upper confidence bounds, "
      "baselines.DeepUCB1.choose and baselines.GLMUCB.bounds.",

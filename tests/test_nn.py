@@ -334,7 +334,7 @@ def test_fast_serving_equals_the_plain_forward_pass_also_right_after_learning(
     """The scores of every bag are those of its published parameters, biases too. A stale table of
     projected items is the bug to fear: compare before and after publishing, with items projected
     all at once and (whole = 0) when they are first asked for."""
-    monkeypatch.setattr(nn, "WHOLE", whole)
+    monkeypatch.setattr(nn, "PROJECT_ALL", whole)
     bag, rng = make(learning_rate=0.1), default_rng(0)
     for items in ([4, 0, 3], [1], [0, 1, 2, 3, 4], [2, 2]):
         r = request(items)
@@ -384,7 +384,7 @@ def test_either_bag_runs_on_either_task():
 
 @pytest.mark.parametrize("check, good, bad", [
     (nn.positive, (1e-300, 1, 1e300), (0, -1, math.inf, math.nan)),
-    (nn.finite, (0, 0.5, 1e300), (-1e-9, math.inf, math.nan)),
+    (nn.not_negative, (0, 0.5, 1e300), (-1e-9, math.inf, math.nan)),
     (nn.probability, (0, 0.5, 1), (-1e-9, 1.0001, math.nan)),
     (nn.whole, (1, 2.0, np.int64(3)), (0, 1.5, -1, math.nan))])
 def test_an_argument_is_passed_on_or_refused_with_its_name_and_value(check, good, bad):

@@ -201,6 +201,6 @@ def test_the_figure_of_section_3_draws_the_three_exact_distributions(monkeypatch
     assert len(drawn) == 6
     for ad, s, n in (("Ad_A", 1, 50), ("Ad_A", 4, 200), ("Ad_B", 0, 200)):
         (_, x, beta), (_, _, boot), (_, _, guided) = drawn[f"{ad}: {s} of {n} clicked"]
-        assert np.allclose(beta, gb.beta_cdf(1 + s, 1 + n - s, x))
-        assert np.array_equal(boot, gb.cdf(gb.bootstrap_distribution(s, n), x))
-        assert np.array_equal(guided, gb.cdf(gb.guided_distribution(s, n, 1), x))
+        assert np.allclose(beta, run_arms.beta_cdf(1 + s, 1 + n - s, x))
+        assert np.array_equal(boot, run_arms.cdf(gb.bootstrap_distribution(s, n), x))
+        assert np.array_equal(guided, run_arms.cdf(gb.guided_distribution(s, n, 1), x))
