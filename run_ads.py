@@ -28,7 +28,7 @@ from envs import AD_ID, Ads, stream
 from guideboot import AdCount, GuideBoot, online, replay
 from nn import ServedAds
 
-# Values without tuning. Unless --untuned is given, the tuned ones of results/tuned.json go before.
+# Values without tuning. Unless --untuned is given, those of results/tuned.json are taken.
 RUNS = 2                 # ours   (paper: 10; the default is a quick look)
 SCALE = 0.02             # ours   (paper: 1) shrinks steps, ads, features and candidates together
 MODELS = 5               # paper  K

@@ -21,7 +21,7 @@ from envs import Synthetic, stream
 from guideboot import FastHarmonic, GuideBoot, online, replay
 from nn import LogisticBag
 
-# Values without tuning. Unless --untuned is given, the tuned ones of results/tuned.json go before.
+# Values without tuning. Unless --untuned is given, those of results/tuned.json are taken.
 RUNS = 10                # ours   (paper: 50; the default is a quick look)
 STEPS = 10_000           # ours   (the paper does not say)
 ALPHA = 1.0              # paper  strength of GuideBoot's guidance

@@ -38,17 +38,19 @@ STYLES = {
     "MC-Dropout": (BLACK, "7 3", 1.7),
     "Oracle": (BLACK, "2 5", 1.7),
     "Thompson (Beta)": (VERMILION, "14 3", 1.7),
-    "Beta": (VERMILION, "14 3", 1.7),                    # the posterior that Thompson draws from
     "Greedy": (BLACK, "2 3", 1.7),
+    "Ridge": (GREEN, "2 3", 1.7),
 }
+ALIASES = {"Beta": "Thompson (Beta)", "weights": "OBB", "ridge": "Ridge", "no fakes": "Bootstrap"}
 # For other names, in this order; no method has one of these.
 SPARE = [(GREEN, "7 3", 1.7), (PURPLE, "14 3", 1.7), (ORANGE, "9 3 2 3", 1.7),
          (BLACK, "12 3 2 3 2 3", 1.7), (SKY, "2 5", 1.7), (GREY, "", 1.7)]
 
 
 def known_style(name):
-    """A method's style, also under its name with a remark: "Bootstrap (Eq. 3)"; None of others."""
-    return STYLES.get(name) or STYLES.get(name.split(" (")[0])
+    """A method's style, also under another name, or with a remark: "Bootstrap (Eq. 3)"; or None."""
+    short = name.split(" (")[0]
+    return STYLES.get(name) or STYLES.get(ALIASES.get(short, short))
 
 
 def styles_of(names):

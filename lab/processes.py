@@ -97,7 +97,7 @@ class Runner:
         except OSError as error:
             self.full = self.failed = True
             self.tell(f"cannot save {self.store.path}: {error.strerror}; it holds what was saved "
-                      "before, the same command goes on from there")
+                      "before, the same command resumes from there")
 
     def tell(self, line):
         self.progress.clear()
@@ -185,7 +185,7 @@ class Runner:
 
 @contextmanager
 def sigint_blocked():
-    """Processes that start in here are deaf to Ctrl-C from their first moment."""
+    """Processes that start in here ignore Ctrl-C from the start."""
     if not hasattr(signal, "pthread_sigmask"):       # Windows: start_worker has to do
         yield
         return

@@ -11,6 +11,7 @@ order of the rows, so tuning sees other orders of the same rows. GLM-UCB and TS-
 they solve as many equations as there are ids at every step.
 """
 import argparse
+import re
 from functools import partial
 from pathlib import Path
 
@@ -53,7 +54,9 @@ def show(results):
               for row, by_seed in results.values().items() if row != "Random"}
     order = sorted((row for row in regret if regret[row]), key=lambda row: np.mean(regret[row]))
     panel = "", {row: regret[row] for row in order}
-    title = f"{results.steps:,} steps: every run is a dot"
+    table = re.search(r"Path\('(.+?)'", results.one["task"])[1]
+    noise = re.search(r"noise=([\d.]+)", results.one["task"])[1]
+    title = f"{table}, noise {noise}, {results.steps:,} steps: every run is a dot"
     return runs.shown(results)[0], charts.box_chart(title, "cumulative regret", [panel])
 
 

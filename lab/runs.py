@@ -102,7 +102,7 @@ def run_missing(runner, workers, executor):
         runner.on(executor)
     runner.progress.clear()
     if runner.pressed:
-        print("interrupted: finished runs are kept, the same command goes on", file=sys.stderr)
+        print("interrupted: finished runs are kept, the same command resumes", file=sys.stderr)
         return 130
     return int(runner.failed)
 
@@ -268,7 +268,7 @@ def shown(results):
 def drawn(results):
     """The figure of a command: the regret over time, or every run's reward as a dot."""
     runs = max(len(by_seed) for by_seed in results.records.values())
-    task = results.one["task"].split(".", 1)[-1].removesuffix("()")
+    task = results.one["task"].split("(")[0].rpartition(".")[-1]         # its options are in the CSV
     title = f"{task}, {results.steps:,} steps: {tables.plural(runs, 'run')}"
     series = []
     at = tables.checkpoints(results.steps)

@@ -326,8 +326,6 @@ def posterior_after(*x):
     (lambda: baselines.TSBLR(2, 8, None, 0.0), "precision must be a finite number above 0, got"),
     (lambda: baselines.TSBLR(2, 8, None, 1.0, -1.0), "strength must be a finite number, 0 or"),
     (lambda: run(gb.replay, baselines.Ridge), "bag must be a RidgeBag or RidgeAds"),
-    (lambda: run(gb.replay, baselines.OBB), "agent must be one for replay, not for online"),
-    (lambda: run(gb.online, baselines.Giro), "agent must be one for online, not for replay"),
     (lambda: posterior_after(0, 9), "ids must be below 9, which is the bias, got 9"),
     (lambda: posterior_after(0, 8).newton(tolerance=0.0), "Newton's method left a gradient of"),
 ])

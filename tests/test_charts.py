@@ -4,7 +4,11 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
+import run_ads
+import run_arms
+import run_synthetic
 from lab import charts
+from lab.tables import parts
 
 SVG = "{http://www.w3.org/2000/svg}"
 T = np.arange(1.0, 31.0)
@@ -23,9 +27,17 @@ def sample_style(svg, name):
 
 
 def test_no_two_methods_have_the_same_colour_and_dashes():
-    every = [style for name, style in charts.STYLES.items() if name != "Beta"] + charts.SPARE
+    every = [*charts.STYLES.values(), *charts.SPARE]
     assert len({(colour, dashes) for colour, dashes, _ in every}) == len(every)
     assert [*charts.styles_of("abcdef").values()] == charts.SPARE
+
+
+def test_every_method_of_the_scripts_has_a_style_of_its_own():
+    names = {parts(row)[-1] for module in (run_arms, run_synthetic, run_ads)
+             for row in module.METHODS}
+    assert len(names) > 15
+    assert all(charts.known_style(name) for name in names)
+    assert charts.known_style("weights (OBB)") == charts.STYLES["OBB"]
 
 
 def test_a_method_looks_the_same_in_every_figure():

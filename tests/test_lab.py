@@ -174,7 +174,7 @@ def test_imports_are_followed_wherever_they_stand(tmp_path, monkeypatch):
 # ---------------------------------------------------------------- compare
 
 def test_own_method_and_task_are_compared_stored_and_found_again(mine, capsys, monkeypatch):
-    """Runs that were made elsewhere are used, and told."""
+    """Runs that were made elsewhere are used, and the output says so."""
     methods = {"GuideBoot": run_synthetic.guideboot, "Mine": mine.mine}
     found = compare(methods, mine.Shelf, 60, 5, workers=2)
     assert "minus GuideBoot" in capsys.readouterr().out
@@ -323,7 +323,7 @@ def whole(mine):
 def test_killed_in_any_way_and_resumed_it_ends_byte_identical_and_leaves_no_process(whole):
     """Four kills, with several numbers of workers, and every time at least one run is added.
 
-    At last workers alone get Ctrl-C, to which they are deaf from their first moment, and one of
+    At last workers alone get Ctrl-C, which they ignore from the start, and one of
     them is killed: that costs nothing.
     """
     kills = ((signal.SIGKILL, os.kill, 3), (signal.SIGTERM, os.killpg, 1),

@@ -183,14 +183,11 @@ def test_the_report_is_of_the_files(tmp_path):
 
 @pytest.mark.parametrize("method, seed", [("Random", 207), ("OBB", 203)])
 def test_cells_of_the_committed_table_come_out_again(method, seed):
-    """Exactly, on the arithmetic that made the table. Another may round a near-tie another way,
-    after which a method that compares scores goes another way; Random has none."""
+    """On any arithmetic: scores in float64 differ by so little that no choice of these is turned."""
     record = tables.read_csv(RESULTS / "synthetic.csv").records[method][seed]
     chosen = runs.tuned(run_synthetic.METHODS, "synthetic")[method]
-    assert record["call"] == description(chosen)
     again = store.make(chosen, envs.Synthetic, 10_000, seed, {}, {})["numbers"]["regret"]
-    if method == "Random" or store.where().items() <= record.items():
-        assert again == pytest.approx(record["numbers"]["regret"], rel=1e-6)
+    assert again == pytest.approx(record["numbers"]["regret"], rel=1e-6)
 
 
 @pytest.mark.parametrize("argv", [[], ["tune", "x"], ["sweep", "synthetic", "nothing"]])
