@@ -10,38 +10,7 @@ An environment is any object with two numbers and two methods:
 and that is all an agent ever meets: the loops of guideboot.py hand it candidates and rewards,
 checked by `checked`. To be scored by its regret the environment also has `_expected()`, the
 expected rewards (m,) of the current candidates, for `Scored` alone; no agent gets to it. (The ads,
-with hundreds of candidates, also answer `_expected(a)`, for one.) An environment of your own,
-complete:
-
-    import numpy as np
-
-    class Shelf:
-        '''Which of four products to put in front? Discounts, drawn afresh, sell too.'''
-        fields, features = 2, 4 + 3                      # product ids 0-3, discount ids 4-6
-
-        def __init__(self, rng):
-            self.rng = rng
-
-        def observe(self):
-            self.X = np.column_stack([np.arange(4), 4 + self.rng.integers(0, 3, 4)])
-            return self.X
-
-        def _expected(self):
-            return 0.1 + 0.1 * self.X[:, 0] + 0.2 * (self.X[:, 1] - 4)
-
-        def pull(self, a):
-            return int(self.rng.random() < self._expected()[a])
-
-and GuideBoot on it, with its regret:
-
-    from envs import Scored
-    from guideboot import GuideBoot, Harmonic, replay
-    from nn import LogisticBag
-
-    env = Scored(Shelf(np.random.default_rng(0)), steps=1000)
-    bag = LogisticBag(env.features, [np.random.default_rng([1, k]) for k in range(5)], 0.01)
-    replay(GuideBoot(bag, np.random.default_rng(2), Harmonic(env.features)), env, steps=1000, b=32)
-    print(env.regret.sum())
+with hundreds of candidates, also answer `_expected(a)`, for one.) `BernoulliArms` is a short one.
 
 Randomness comes from named streams of one seed, so every method that runs with a seed faces the
 same weights, the same contexts and the same reward uniforms, whatever it does itself: differences

@@ -519,6 +519,8 @@ def report(folder):
     front = folder.parent / "README.md"
     text = between(front.read_text(encoding="utf-8"), "claims", claims_in_short(lines))
     text = between(text, "why", why_in_short(tables.read_csv(folder / "why/why.csv")))
+    table, _ = shown(folder / "quick/synthetic.csv")
+    text = between(text, "quick/synthetic.csv", f"```\n{table}\n```")
     runs.write_text(front, text)
 
 

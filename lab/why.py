@@ -236,7 +236,7 @@ CELLS = {
     "exact fit: pull": partial(exact_pull),
 }
 IN_SHORT = ("no fakes", "noise alone", "pull alone", "unguided fakes", "kept resample: pull",
-            "ridge", "one model: ridge")
+            "ridge")
 FEW = ("GuideBoot", "pull alone", "no fakes", "pull to the average", "ridge")
 RATES = (0.0003, 0.001, 0.003, 0.01)
 MANY_RATES = (0.0001, 0.00015, 0.0002,

@@ -1,7 +1,6 @@
 """The tasks: the protocol, Bernoulli arms, Section 5.1's synthetic task, the stand-ins of 5.2."""
 import copy
 import math
-import textwrap
 from functools import lru_cache
 from types import SimpleNamespace
 
@@ -12,17 +11,6 @@ from numpy.random import default_rng
 import baselines
 import envs
 import guideboot as gb
-
-
-def test_the_example_in_the_docstring_runs_and_learns(capsys):
-    """Executed as it stands; GuideBoot has less than a third of the random policy's regret."""
-    scope = {}
-    for start, end in (("import numpy", "and GuideBoot on it"), ("from envs", "Randomness comes")):
-        text = envs.__doc__.split(f"    {start}")[1].split(end)[0]
-        exec(textwrap.dedent(f"    {start}{text}"), scope)
-    random = envs.Scored(scope["Shelf"](default_rng(0)), 1000)
-    gb.online(baselines.RandomPolicy(default_rng(1)), random, 1000, 50)
-    assert float(capsys.readouterr().out) < random.regret.sum() / 3
 
 
 def test_streams_differ_by_seed_purpose_and_model_and_repeat_exactly():

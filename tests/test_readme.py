@@ -20,7 +20,9 @@ from test_guideboot import LISTING, marked
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAPER = (ROOT / "PAPER.md").read_text(encoding="utf-8")
-COMMANDS = re.findall(r"^    \$ (.*)\n((?:    .*\n|\n(?=    [^$]))*)", README + PAPER, re.M)
+FOLD = r"(?:\n<details>.*\n\n)?"                               # what is printed may be in a fold
+OUTPUT = r"(?:    .*\n|\n(?=    [^$]))*"
+COMMANDS = re.findall(rf"^    \$ (.*)\n{FOLD}({OUTPUT})", README + PAPER, re.M)
 
 
 @pytest.fixture(scope="module")

@@ -177,7 +177,7 @@ def test_the_report_is_of_the_files(tmp_path):
     text = (RESULTS / "README.md").read_text(encoding="utf-8")
     for path in shown_files():
         name = path.relative_to(RESULTS)
-        assert f"<!-- {name.as_posix()} -->" in text
+        assert f"<!-- {name.as_posix()} -->" in text + front
         assert f"({name.with_suffix('.svg').as_posix()})" in text
 
 
