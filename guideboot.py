@@ -21,7 +21,7 @@ from itertools import repeat
 import numpy as np
 
 from envs import checked
-from nn import check, positive, sum_last, whole
+from nn import check, positive, probability, sum_last, whole
 
 
 # ---------------------------------------------------------------- guidance: Eq. 4-7
@@ -360,7 +360,8 @@ def guided_before_moments(s, n, alpha):
 
 
 def binomial(n, p):
-    """Probabilities of 0, ..., n successes, (n + 1,)."""
+    """Probabilities of 0, ..., n successes in n trials of probability p, (n + 1,)."""
+    probability("p", p)
     i = np.arange(n + 1)
     if p in (0.0, 1.0):
         return (i == n * p).astype(float)

@@ -77,7 +77,7 @@ def log_loss(z, w, y):
 def log_loss_gradient(z, w, y):
     """d log_loss / d z = w sigmoid(z) - y: fake samples change two numbers per row, nothing else.
 
-    It is computed in place for the type's sake, not for speed: the result has the type of z,
+    A new array; `*=` and `-=` are for the type's sake, not for speed: the result has the type of z,
     float32 for networks, whatever the types of w and y.
     """
     error = sigmoid(z)

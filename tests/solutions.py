@@ -159,6 +159,8 @@ WRONG = {
     },
     "ex10_perturbed": {
         "the mean instead of coins": ("r + clicks", "r + self.a / 2", "a coin of its own"),
+        "one coin for all rows": ("binomial(self.a, 0.5, r.shape)", "binomial(self.a, 0.5)",
+                                  "a coin of its own"),
         "all or none join": ("binomial(self.a, g)", "binomial(1, g) * self.a", "joins by itself"),
         "fakes that never fade": ("PSEUDO_GUIDED = 1 ", "PSEUDO_GUIDED = 1000 ", "probability g ="),
     },

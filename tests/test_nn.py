@@ -76,6 +76,16 @@ def test_log_loss_is_the_likelihood_of_clicks_and_non_clicks_at_any_logit(z, cli
     assert loss == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
+@given(st.floats(-30, 30), st.integers(0, 3), st.integers(0, 3))
+def test_the_gradient_of_the_log_loss_is_its_slope_and_leaves_z_as_it_is(z, clicks, others):
+    """Of log_loss, by a central difference: off by less than w h^2 / 60, and rounding by 1e-9."""
+    h, given = 1e-5, np.array([z])
+    ends = nn.log_loss(given + [-h, h], clicks + others, clicks)
+    slope = nn.log_loss_gradient(given, clicks + others, clicks)
+    assert slope == pytest.approx((ends[1] - ends[0]) / (2 * h), abs=1e-8)
+    assert given == z
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_extreme_logits_raise_no_warning_and_stay_finite_but_nan_is_not_hidden(dtype):
     z = np.array([-1e30, -1000, -100, 0, 100, 1000, 1e30], dtype)

@@ -24,7 +24,7 @@ STEPS = 1500
 
 class MyDensity:
     def __init__(self, features):
-        raise NotImplementedError("the three methods of guideboot.AdCount; what you keep is up to "
+        raise NotImplementedError("it has the methods of guideboot.AdCount; what it keeps is up to "
                                   "you")
 
     def update(self, X):

@@ -64,9 +64,9 @@ def check():
             f"{name}: with a = 3, n = {n}, alpha = 4 each of three pseudo-rewards beside a row "
             f"joins by itself, with probability {g}; here {pseudo.mean():.2f} join on average")
         coins = clicks[pseudo == 3]                          # Bi(3, 1/2), some 500 or more
+        own = abs(coins.var() - 0.75) < 0.25 and (clicks[0] != clicks[1:]).any()
+        assert own, f"{name}: each pseudo-reward of each row and model has a coin of its own"
         assert abs(coins.mean() - 1.5) < 0.2, f"{name}: half of the pseudo-rewards are clicks"
-        fair = abs(coins.var() - 0.75) < 0.25 and (clicks[0] != clicks[1:]).any()
-        assert fair, f"{name}: each pseudo-reward of each row and model has a coin of its own"
     pseudo, _ = drawn(GuidedPHE, 1, 1000)
     helper.expect_number("PSEUDO_GUIDED", PSEUDO_GUIDED, pseudo.sum(axis=1).mean(), 0.25,
                          "each of n rows has a pseudo-reward with probability g = alpha / n")

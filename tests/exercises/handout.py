@@ -56,7 +56,8 @@ called. (PAPER.md and the results, which some comments mention, are in the whole
 
 {names}
 
-Set up, once; then check, as often as you like (on Windows write `.venv\\Scripts` for `.venv/bin`).
+Set up, once; then check, as often as you like (on Windows write `.venv\\Scripts` for `.venv/bin`;
+where a hint says `python`, it is this one).
 It stops at the first test that fails, and a line with `E` says what is missing or wrong. (`not
 listing` leaves out a test of the marks, which says nothing about your code.)
 
