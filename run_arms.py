@@ -98,7 +98,8 @@ def figure(alpha=1):
     panels = []
     for ad, clicks in (("Ad_A", 1), ("Ad_B", 0)):
         mean, variance = beta_moments(clicks, 50, alpha)           # the widest of a row of panels
-        x = np.linspace(0.0, mean + 3.5 * variance ** 0.5, 281)
+        end = math.ceil(20.0 * (mean + 3.0 * variance ** 0.5)) / 20.0
+        x = np.linspace(0.0, end, 301)
         for n in (50, 200, 800):
             s = clicks * n // 50
             boot = bootstrap_distribution(s, n)
