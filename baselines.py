@@ -19,7 +19,7 @@ import warnings
 
 import numpy as np
 
-from guideboot import Agent, Arms, argmax, bootstrap_mean, largest
+from guideboot import Agent, Arms, argmax, bootstrap_mean, checked_density, largest
 from nn import (LogisticBag, ServedAds, check, not_negative, positive, probability, sigmoid,
                 sum_last, whole)
 
@@ -86,6 +86,11 @@ class Giro(Agent):
 
 # ---------------------------------------------------------------- deep methods: Section 5.2
 
+def checked_strength(strength):
+    """The strength of an exploration, if no score can overflow by it."""
+    return check("strength", strength, 0 <= strength <= 1e6, "0 to 1e6")
+
+
 class DeepUCB1(Agent):
     """Deep-UCB1: predicted CTR + strength sqrt(2 log t / Count(ad_ID)).
 
@@ -95,14 +100,14 @@ class DeepUCB1(Agent):
 
     def __init__(self, bag, rng, density, strength=0.1):
         super().__init__(bag, rng)
-        self.density, self.strength = density, not_negative("strength", strength)
+        self.density, self.strength = density, checked_strength(strength)
 
     def update_density(self, X):
         self.density.update(X)
 
     def choose(self, X, t):
         """The `argmax` of the bounds, or of those never shown; `predicted_ctr` refuses inf."""
-        count = self.density(X)                                  # (m,)
+        count = checked_density(self.density(X), (len(X),))      # (m,)
         if count.min() == 0:
             return argmax((count == 0).astype(float), self.rng)
         bonus = self.strength * np.sqrt(2.0 * math.log(t) / count)
@@ -125,7 +130,8 @@ class DeepTSBeta(Agent):
         self.density.update(X)
 
     def choose(self, X, t):
-        total = np.maximum(self.density(X), 1.0) / self.shaping  # a + b, (m,)
+        count = checked_density(self.density(X), (len(X),))      # (m,)
+        total = np.maximum(count, 1.0) / self.shaping            # a + b
         ctr = predicted_ctr(self.bag.scores(0, X).astype(float))
         ctr = np.clip(ctr, 1e-6, 1.0 - 1e-6)
         return argmax(self.rng.beta(total * ctr, total * (1.0 - ctr)), self.rng)
@@ -280,7 +286,7 @@ class LogisticPosterior:
 
 def warn_of_cost(name, d):
     """Say what a step costs if that is much: the time to solve d equations, which grows as d^3."""
-    if d <= 500:
+    if d <= 200:
         return
     times = []
     for _ in range(4):                                           # the first may load the library
@@ -288,7 +294,8 @@ def warn_of_cost(name, d):
         np.linalg.solve(np.eye(400), np.ones(400))
         times.append(time.perf_counter() - started)
     seconds = min(times) * (d / 400) ** 3
-    warnings.warn(f"{name} solves {d:,} equations at every step, about {seconds:.1g} s or more")
+    warnings.warn(f"{name} solves {d:,} equations several times at every step, {seconds:.1g} s or "
+                  "more each, and more as different inputs are seen")
 
 
 class TSBLR(LogisticPosterior):
@@ -299,7 +306,7 @@ class TSBLR(LogisticPosterior):
 
     def __init__(self, fields, features, rng, precision=1.0, strength=1.0):
         super().__init__(fields, features, rng, precision)
-        self.strength = not_negative("strength", strength)
+        self.strength = checked_strength(strength)
 
     def draw(self):
         """theta ~ N(mode, H^-1): with H = L L' and e ~ N(0, I), L'^-1 e has covariance H^-1.
@@ -323,7 +330,7 @@ class GLMUCB(LogisticPosterior):
 
     def __init__(self, fields, features, rng, precision=1.0, strength=1.0):
         super().__init__(fields, features, rng, precision)
-        self.strength = not_negative("strength", strength)
+        self.strength = checked_strength(strength)
         self.inverse = np.eye(features + 1) / precision
 
     def learn_from(self, X, r, n=1):

@@ -45,29 +45,43 @@ class Checked:
 
     def __init__(self, env):
         self.env, self.fields, self.features = env, env.fields, env.features
-        self.m = 0
+        self.X = ()                                      # the candidates of the request
+
+    def __getattr__(self, name):
+        """All else that the environment has."""
+        if name == "env":                                # not there yet: a copy in the making
+            raise AttributeError(name)
+        return getattr(self.env, name)
 
     def observe(self):
         """The candidates of the next request: rows of J ids within range, at least one."""
         X = self.env.observe()
         if isinstance(X, Request):                       # valid by construction
-            self.m = len(X)
+            self.X = X
             return X
         X = np.asarray(X)
         if X.dtype.kind not in "iu" or X.shape[1:] != (self.fields,) or len(X) == 0:
             raise ValueError(f"candidates must be whole numbers of shape (m, {self.fields}), m at "
                              f"least 1, got {X.dtype} of shape {X.shape}")
-        self.m = len(X)
         if not ids_within(X, self.features):
             bad = X[(X < 0) | (X >= self.features)][0]
             raise ValueError(f"ids must be 0 to {self.features - 1} (env.features - 1), got {bad}")
-        return X.astype(np.intp, copy=False)
+        self.X = X.astype(np.intp, copy=False)
+        return self.X
+
+    def chosen(self, a):
+        """The index a, if there is such a candidate."""
+        if not isinstance(a, (int, np.integer)) or not 0 <= a < len(self.X):
+            raise ValueError(f"the chosen index must be whole, 0 to {len(self.X) - 1}, got {a!r}")
+        return int(a)
+
+    def row(self, a):
+        """A copy of the row x (J,) of candidate a, to be taken before `pull`."""
+        return np.array(self.X[self.chosen(a)])
 
     def pull(self, a):
         """The reward of candidate a, 0 or 1."""
-        if not isinstance(a, (int, np.integer)) or not 0 <= a < self.m:
-            raise ValueError(f"the chosen index must be whole, 0 to {self.m - 1}, got {a!r}")
-        r = self.env.pull(a)
+        r = self.env.pull(self.chosen(a))
         if type(r) is int and 0 <= r <= 1:               # the usual case
             return r
         return int(check("rewards", r, np.ndim(r) == 0 and r in (0, 1), "0 or 1"))
@@ -121,6 +135,8 @@ class Scored:
     def numbers(self):
         """What came of it, the score first: "regret" is a sum over steps, all else is per step."""
         clicks = float(self.rewards.mean())
+        scored = self.regret.sum() + self.expected.sum()
+        check("_expected", scored, np.isfinite(scored), "finite numbers")
         if self.score == "regret":
             return {"regret": float(np.cumsum(self.regret)[-1]), "reward": clicks}
         if self.score == "expected":
@@ -136,6 +152,7 @@ class BernoulliArms:
 
     def __init__(self, seed, m=10, low=0.0, high=0.1, y=None):
         drawn = stream(seed, "weights").uniform(low, high, m)
+        check("y", y, y is None or (np.min(y) >= 0.0 and np.max(y) <= 1.0), "probabilities")
         self._y = drawn if y is None else np.asarray(y, float)
         self.features = len(self._y)
         self.rewards = stream(seed, "rewards")
@@ -192,7 +209,7 @@ class Synthetic:
 
 # ---------------------------------------------------------------- any table with a label
 
-MISSING = ("", "?", "NA", "nan")       # what stands for a value that is not known
+MISSING = ("", "?", "na", "n/a", "nan", "null", "none")      # in any case: a value not known
 
 
 class Labelled:
@@ -207,6 +224,7 @@ class Labelled:
     """
 
     def __init__(self, seed, table, label, crossed=True, noise=0.0, bins=8):
+        check("table", table, isinstance(table, Path), "a pathlib.Path, so that runs know its content")
         probability("noise", noise)
         values, sizes, labels, classes = read_table(table, label, whole("bins", bins))
         order = stream(seed, "contexts").permutation(len(values))
@@ -249,11 +267,11 @@ def read_table(path, label, bins=8):
     """
     heads, *rows = table_cells(Path(path), Path(path).stat().st_mtime_ns)
     check("label", label, label in heads, f"one of the columns {', '.join(heads)}")
-    rows = [row for row in rows if row[heads.index(label)] not in MISSING]
+    rows = [row for row in rows if not missing(row[heads.index(label)])]
     columns = dict(zip(heads, zip(*rows)))
     classes, labels = np.unique(columns.pop(label, []), return_inverse=True)
     check("label", label, len(classes) > 1, f"a column of {path} with two classes or more")
-    coded = [coded_column(cells, bins) for cells in columns.values()]
+    coded = [coded_column(f"{path}, column {head}", cells, bins) for head, cells in columns.items()]
     values = np.column_stack([codes for codes, _ in coded])
     return values, np.array([size for _, size in coded]), labels, list(map(str, classes))
 
@@ -261,32 +279,54 @@ def read_table(path, label, bins=8):
 @lru_cache(maxsize=4)
 def table_cells(path, changed):
     """The cells of a CSV file, without blanks around them; `changed` is when it was edited."""
-    with open(path, encoding="utf-8", newline="") as file:
-        rows = [[cell.strip() for cell in row] for row in csv.reader(file) if row]
-    check("table", str(path), len(rows) > 1, "a CSV file with a header and rows")
-    for number, row in enumerate(rows, 1):
-        if len(row) != len(rows[0]):
-            last = rows[0][min(len(row), len(rows[0])) - 1]
-            raise ValueError(f"{path}, row {number}: must have {len(rows[0])} cells, like the "
-                             f"header, got {len(row)} (to column {last})")
-    return rows
-
-
-def coded_column(cells, bins):
-    """The numbers (n,) of a column's cells, from 0, and how many different ones there may be."""
-    known = [cell for cell in cells if cell not in MISSING]
     try:
-        numbers = np.array([float(cell) for cell in known])
-    except ValueError:
-        numbers = np.array([])
-    if len(np.unique(numbers)) > bins:
-        edges = np.unique(np.quantile(numbers, np.arange(1, bins) / bins))
-        code = {cell: 1 + int(np.searchsorted(edges, float(cell), "right")) for cell in set(known)}
-        size = 2 + len(edges)
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file)
+            rows = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if row]
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} must be text in UTF-8, got {error}") from None
+    check("table", str(path), len(rows) > 1, "a CSV file with a header and rows")
+    heads = rows[0][1]
+    check("table", heads, len({*heads}) == len(heads) > 1, "a CSV file with two columns or more, "
+          "each with a name of its own")
+    for line, row in rows:
+        if len(row) != len(heads):
+            last = heads[min(len(row), len(heads)) - 1]
+            raise ValueError(f"{path}, line {line}: must have {len(heads)} cells, like the "
+                             f"header, got {len(row)} (to column {last})")
+    return [row for _, row in rows]
+
+
+def missing(cell):
+    return cell.casefold() in MISSING
+
+
+def coded_column(name, cells, bins):
+    """The numbers (n,) of a column's cells, from 0, and how many different ones there may be.
+
+    A number belongs to the quantile of its mid-rank, the share of numbers below it and of half of
+    those equal to it, so that a value which most rows have does not take others in.
+    """
+    known = [cell for cell in cells if not missing(cell)]
+    words = {cell for cell in known if not is_number(cell)}
+    numbers = np.array([float(cell) for cell in known if cell not in words])
+    distinct, count = np.unique(numbers, return_counts=True)
+    if len(distinct) > bins and len(numbers) > 0.9 * len(known):
+        check(name, min(words, default=""), not words, "numbers, as most of its cells are")
+        rank = (np.cumsum(count) - count / 2) / len(numbers)             # 0 to 1
+        _, quantile = np.unique((bins * rank).astype(int), return_inverse=True)
+        of = dict(zip(distinct.tolist(), quantile.tolist()))
+        code = {cell: 1 + of[float(cell)] for cell in {*known}}
     else:
-        code = {cell: 1 + i for i, cell in enumerate(sorted(set(known)))}
-        size = 1 + len(code)
-    return np.array([code.get(cell, 0) for cell in cells]), size
+        code = {cell: 1 + i for i, cell in enumerate(sorted({*known}))}
+    return np.array([code.get(cell, 0) for cell in cells]), 1 + max(code.values(), default=0)
+
+
+def is_number(cell):
+    try:
+        return np.isfinite(float(cell))
+    except ValueError:
+        return False
 
 
 # ---------------------------------------------------------------- stand-ins for the ads: 5.2

@@ -167,6 +167,15 @@ class Agent:
         learn(self, X, r, n)                                        # below, part 2 of Algorithm 3
 
 
+def checked_density(rho, shape):
+    """The density rho, if it has a number for each row, 0 or more."""
+    if np.shape(rho) != shape:
+        raise ValueError(f"a density must have the rows' shape, {shape}, got {np.shape(rho)}")
+    least = rho.min()
+    check("a density", least, least >= 0.0, "0 or more")            # so nan is refused
+    return rho
+
+
 class GuideBoot(Agent):
     """The bootstrap guided by fake samples. GuideBoot in `replay`, Online GuideBoot in `online`.
 
@@ -183,9 +192,7 @@ class GuideBoot(Agent):
         self.density.update(X)                                      # Alg1:10 Alg3:12
 
     def samples(self, X, r):
-        rho = self.density(X)                                       # (K, B)
-        if not rho.min() >= 0.0:                                    # nan, too
-            raise ValueError(f"a density must be 0 or more, got {rho.min()}")
+        rho = checked_density(self.density(X), r.shape)             # (K, B)
         # For every real record of every B_k (Alg. 1 line 14 says B_i), and for them alone: the
         # listing of Alg. 3 adds fakes to the set that it runs over.
         g = guidance(rho, self.alpha)                               # Alg1:14-15 Alg3:16-17
@@ -246,7 +253,7 @@ def replay(agent, env, steps, b, every=1, updates=1):
         # Part 1. Decision-making
         X = env.observe()                                           # Alg1:5     (m, J)
         a = agent.choose(X, t)                                      # Alg1:6-8
-        x = np.array(X[a])                                          # a copy: pull may overwrite X
+        x = env.row(a)                                              # a copy: pull may overwrite X
         r = env.pull(a)                                             # Alg1:8
         agent.remember(history, x, r)                               # Alg1:9
         # Part 2. Prepare bootstrap data, for all K models at once
@@ -304,7 +311,7 @@ def serve(agent, env, served, c):
     for t in range(served + 1, served + c + 1):                     # Alg2:4 Alg3:5
         X = env.observe()                                           # Alg2:5 Alg3:6    (m, J)
         a = agent.choose(X, t)                                      # Alg2:6-7 Alg3:7-9
-        X_on.append(np.array(X[a]))                                 # a copy: pull may overwrite X
+        X_on.append(env.row(a))                                     # a copy: pull may overwrite X
         r_on.append(env.pull(a))                                    # Alg2:7-8 Alg3:9-10
     return np.array(X_on), np.array(r_on)                           # Alg2:9 Alg3:11   (c, J), (c,)
 
@@ -315,8 +322,9 @@ def learn(agent, X, r, n):
     `samples` is asked once, for the whole buffer in the order of each model, (K, c, J) and (K, c).
     Mini-batch l has the records from l c // n up to (l + 1) c // n; if n exceeds c, it becomes c.
     """
-    agent.update_density(X)                                         # Alg3:12
     c, K = len(r), agent.bag.K
+    check("rewards", r, r.min() >= 0 and r.max() <= 1 and len(X) == c, "0 or 1, one for each row")
+    agent.update_density(X)                                         # Alg3:12
     order = np.tile(np.arange(c), (K, 1))                           # Alg3:13   (K, c)
     if agent.shuffle:
         order = agent.rng.permuted(order, axis=1)                   # Alg3:14   each model its own

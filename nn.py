@@ -32,6 +32,7 @@ _ones = lru_cache(np.ones)
 def check(name, value, ok, allowed):
     """The value, if it is ok; else one line that names the argument, the value, what is allowed."""
     if not ok:
+        value = value.item() if isinstance(value, np.generic) else value
         raise ValueError(f"{name} must be {allowed}, got {value!r}")
     return value
 

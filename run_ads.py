@@ -213,7 +213,7 @@ OPTIONS = {
               "but not less than 128 (or N)",
     "minibatches": "n, mini-batches per learning phase",
     "learning_rate": "Adam's learning rate",
-    "alpha": "strength of GuideBoot's guidance",
+    "alpha": "strength of GuideBoot's guidance; what it comes to is the number `fakes` of a run",
     "epsilon": "epsilon-greedy's chance of a random choice",
     "giro_alpha": "Giro's probability of a pseudo pair",
     "ucb_strength": "factor of Deep-UCB1's bonus",
@@ -239,6 +239,10 @@ def main(argv=None):
                if args.setting in ("both", row[0]) or (row[0] == "yardstick" and not args.methods)}
     if not methods:
         command.error(f"argument --methods: none of {args.methods} is in the {args.setting} table")
+    c = buffer_size(args.buffer or BUFFER, args.scale)
+    if 0 < args.steps <= c:
+        command.error(f"argument --steps: must be above {c}, for models learn every {c} steps; "
+                      f"got {args.steps}")
     task = partial(Ads, task=args.task, scale=args.scale, drift=args.drift,
                    world=None if args.world == -1 else args.world, known_ctr=args.known_ctr)
     print(f"Ads {args.task}: a stand-in for Tencent's simulator, which is not public; "

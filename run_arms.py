@@ -24,6 +24,7 @@ from envs import BernoulliArms, stream
 from guideboot import (Arms, beta_chance_to_win, beta_moments, bootstrap_distribution,
                        bootstrap_mean, chance_to_win, guided_distribution, guided_mean, moments,
                        online, thompson_mean)
+from nn import positive
 
 RUNS = 20                # ours
 STEPS = 2_000            # ours
@@ -121,12 +122,14 @@ def figure(alpha=1):
 # ---------------------------------------------------------------- the comparison, without context
 
 def guideboot(env, steps, seed, alpha=ALPHA):
-    agent = Arms(env.features, partial(guided_mean, alpha=alpha), stream(seed, "agent"))
+    draw = partial(guided_mean, alpha=positive("alpha", alpha))
+    agent = Arms(env.features, draw, stream(seed, "agent"))
     online(agent, env, steps, 1)
 
 
 def thompson(env, steps, seed, alpha=ALPHA):
-    agent = Arms(env.features, partial(thompson_mean, alpha=alpha), stream(seed, "agent"))
+    draw = partial(thompson_mean, alpha=positive("alpha", alpha))
+    agent = Arms(env.features, draw, stream(seed, "agent"))
     online(agent, env, steps, 1)
 
 
@@ -174,6 +177,8 @@ def main(argv=None):
     if path is None:
         return example()
     path = Path(path)
+    if path.parts[0].startswith("~"):
+        parser.error(f"argument --figure: no such folder, {path.parts[0]}")
     if path.suffix != ".svg" or path.is_dir():
         parser.error(f"argument --figure: must be a file named .svg, got {str(path)!r}")
     path.parent.mkdir(parents=True, exist_ok=True)             # at once, if it cannot be
@@ -183,8 +188,10 @@ def main(argv=None):
 
 if __name__ == "__main__":
     try:
+        if sys.stdout is not None:                             # closed: `>&-`
+            sys.stdout.reconfigure(errors="backslashreplace")
         main()
-        sys.stdout.flush()
+        print(end="", flush=True)
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:                                    # the reader has enough: `| head`

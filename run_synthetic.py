@@ -136,7 +136,7 @@ METHODS = {
 # ---------------------------------------------------------------- the command
 
 OPTIONS = {
-    "alpha": "strength of GuideBoot's guidance",
+    "alpha": "strength of GuideBoot's guidance; what it comes to is the column fakes (see README)",
     "models": "K, the number of models in a bag",
     "batch": "b, rows that each model resamples per step (replay methods)",
     "buffer": "c, steps between two learning phases (online methods)",

@@ -77,7 +77,7 @@ def compare(methods, task, steps=None, runs=None, seed=0, out="out", name=None, 
             text, figure = (show or shown)(beside(results, others, against))
             written = write_files(store.path.parent, name, results, figure)
             spent = tables.duration(time.monotonic() - started)
-            print(f"{notes(results, others, against)}\n{text}\n\n{spent}. {written}")
+            say(f"{notes(results, others, against)}\n{text}\n\n{spent}. {written}")
             code = code or int(not written.startswith("Written"))
     if code:
         raise SystemExit(code)
@@ -88,8 +88,20 @@ def compare(methods, task, steps=None, runs=None, seed=0, out="out", name=None, 
 def announce(name, jobs, methods, missing):
     """Say what is asked for, before it takes time."""
     runs = tables.plural(len(jobs) // methods, "run")
-    print(f"{name}: {tables.plural(methods, 'method')}, {runs} of {jobs[0].steps:,} steps each; "
-          f"{missing} to be made", flush=True)
+    say(f"{name}: {tables.plural(methods, 'method')}, {runs} of {jobs[0].steps:,} steps each; "
+        f"{missing} to be made")
+
+
+def say(text):
+    """Print to any terminal; if the reader has enough (`| head`), end without a traceback."""
+    try:
+        if sys.stdout is not None:                               # closed: `>&-`
+            encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+            text = text.encode(encoding, "backslashreplace").decode(encoding)
+        print(text, flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(1) from None
 
 
 def run_missing(runner, workers, executor):
@@ -307,17 +319,17 @@ def write_text(path, text):
 def write_files(folder, name, results, figure):
     """Write the CSV and the figure; returns what to say of it."""
     files = {folder / f"{name}.csv": tables.csv_text(results)}
-    if figure is None:
-        (folder / f"{name}.svg").unlink(missing_ok=True)         # one of another command
-    else:
+    if figure is not None:
         files[folder / f"{name}.svg"] = figure
     for path, text in files.items():
         try:
             write_text(path, text)
+            if figure is None:
+                (folder / f"{name}.svg").unlink(missing_ok=True)     # one of another command
         except OSError as error:
             return (f"cannot write {path}: {error.strerror}; the runs that were saved are in "
                     f"{folder / 'runs.jsonl'}")
-    return f"Written: {' and '.join(map(str, files))}"
+    return f"Written: {' and '.join(path.as_posix() for path in files)}"
 
 
 # ---------------------------------------------------------------- tuned values

@@ -576,10 +576,14 @@ def main(argv=None):
         tune(args.experiment, args)
     elif args.what == "sweep":
         sweep(args.experiment, option, args)
-    elif args.what == "claims":
-        print("\n".join(claims(Path(args.out))))
     else:
-        report(Path(args.out))
+        try:
+            if args.what == "report":
+                report(Path(args.out))
+            else:
+                print("\n".join(claims(Path(args.out))))
+        except ValueError as error:
+            parser.error(str(error))
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from baselines import OBB
 from envs import stream
 from guideboot import (Agent, FastHarmonic, GuideBoot, fake_samples, guidance, online,
                        replay)
+from nn import check
 
 
 class Unguided:
@@ -53,7 +54,7 @@ class Apart(GuideBoot):
 
     def __init__(self, bag, rng, density, alpha, part):
         super().__init__(bag, rng, density, alpha)
-        self.part = part
+        self.part = check("part", part, part in ("pull", "noise"), "pull or noise")
 
     def samples(self, X, r):
         g = guidance(self.density(X), self.alpha)

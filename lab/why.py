@@ -31,7 +31,7 @@ from baselines import LogisticPosterior, RidgeBag
 from envs import Synthetic, stream
 from guideboot import (Agent, FastHarmonic, History, argmax, beta_moments, binomial, fake_samples,
                        guidance, online)
-from nn import sum_last
+from nn import check, not_negative, positive, sum_last
 
 BASE_RATE = 0.27           # the synthetic task's average reward, of all candidates
 INPUTS = np.array([(a, 25 + i, 30 + j) for a in range(25) for i in range(5) for j in range(5)])
@@ -75,7 +75,10 @@ class Samples:
     """
 
     def __init__(self, K, steps, rng, alpha, fakes, centre, guided, data, batch):
-        self.K, self.rng, self.alpha, self.fakes = K, rng, alpha, fakes
+        kinds = ("drawn", "pull", "noise", "none")
+        check("fakes", fakes, fakes in kinds, ", ".join(kinds))
+        check("data", data, data in ("afresh", "kept", "full"), "afresh, kept or full")
+        self.K, self.rng, self.alpha, self.fakes = K, rng, positive("alpha", alpha), fakes
         self.centre, self.guided, self.data, self.batch = centre, guided, data, batch
         self.history, self.density = History(3, 35), FastHarmonic(35)
         self.kept = rng.poisson(1.0, (K, steps)) if data == "kept" else None
@@ -124,6 +127,7 @@ def cell(env, steps, seed, fakes="drawn", centre=0.5, guided=True, data="afresh"
          alpha=1.0, precision=0.0, batch=run_synthetic.BATCH,
          learning_rate=run_synthetic.LEARNING_RATE):
     """Algorithm 1 with its parts chosen; as it stands, it is GuideBoot. precision is a ridge."""
+    not_negative("precision", precision)
     bag = run_synthetic.bag_of(env, seed, models, learning_rate, RidgeBag)
     agent = Agent(bag, stream(seed, "agent"))
     samples = Samples(models, steps, agent.rng, alpha, fakes, centre, guided, data, batch)

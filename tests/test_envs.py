@@ -43,7 +43,12 @@ def test_what_breaks_the_protocol_is_refused(name, values):
         env = envs.checked(fixed(given["X"], given["r"]))
         with pytest.raises(ValueError, match=" must be .*, got "):
             env.observe()
+            env.row(given["a"])
             env.pull(given["a"])
+    env = envs.checked(fixed())
+    env.observe()
+    with pytest.raises(ValueError, match="chosen index must be whole, 0 to 1, got 2"):
+        env.pull(2)
 
 
 @pytest.mark.parametrize("r", [0, 1, True, np.int64(1), np.float32(0)])
@@ -365,8 +370,27 @@ def test_a_labelled_table_has_a_candidate_for_each_class(table, crossed, starts,
         env.observe()
 
 
+def test_a_value_that_most_rows_have_leaves_the_others_their_bins(tmp_path):
+    """Four of eight bins: of 92 zeros and 1 to 8 the mid-ranks are 0.46, then 0.925 to 0.995; if
+    most are the largest value it is the other way round."""
+    cells = "\n".join(f"{max(i - 91, 0)},{min(i, 8)},{'xy'[i % 2]}" for i in range(100))
+    (tmp_path / "t.csv").write_text(f"gain,loss,b\nNaN,N/A,x\n{cells}\n", encoding="utf-8-sig")
+    values, sizes, _, _ = envs.read_table(tmp_path / "t.csv", "b")
+    assert sizes.tolist() == [3, 3]
+    assert values[0].tolist() == [0, 0]                      # missing
+    assert (values[1:, 0] == 1 + (np.arange(100) > 91)).all()
+    assert (values[1:, 1] == 1 + (np.arange(100) >= 8)).all()
+
+
+MIXED = "a,b\n" + "".join(f"{i},{'xy'[i % 2]}\n" for i in range(40)) + "oops,x\n"
+
+
 @pytest.mark.parametrize("text, options, message", [
-    ("a,b,c,d\n1,2,3\n", {}, r"row 2: must have 4 cells, like .*, got 3 \(to column c\)"),
+    ("a,b,c,d\n\n1,2,3\n", {}, r"line 3: must have 4 cells, like .*, got 3 \(to column c\)"),
+    ("a,a,b\n1,2,x\n", {}, "^table must be .* each with a name of its own, got"),
+    ("b\nx\ny\n", {}, "^table must be .* two columns or more"),
+    (MIXED, {}, "column a must be numbers, as most of its cells are, got 'oops'"),
+    ("a,b\n1,x\n2,y\n", {"table": "t.csv"}, "^table must be a pathlib.Path"),
     ("a,b\n", {}, "^table must be "),
     ("a,b\n1,2\n", {"label": "c"}, "^label must be one of the columns"),
     ("a,b\n1,?\n2,?\n", {}, "^label must be .* two classes or more"),
@@ -375,4 +399,4 @@ def test_a_labelled_table_has_a_candidate_for_each_class(table, crossed, starts,
 def test_a_bad_table_or_option_is_told_in_one_line(tmp_path, text, options, message):
     (tmp_path / "t.csv").write_text(text)
     with pytest.raises(ValueError, match=message):
-        envs.Labelled(0, tmp_path / "t.csv", **{"label": "b", **options})
+        envs.Labelled(0, **{"table": tmp_path / "t.csv", "label": "b", **options})

@@ -312,7 +312,8 @@ def run(loop, size=4, env=envs.BernoulliArms, method=gb.Agent, features=10, **op
 
 
 def fakes(rho):
-    agent = gb.GuideBoot(bag(), default_rng(0), lambda X: np.array([[2.0, rho]]))
+    rho = np.atleast_2d(rho if isinstance(rho, list) else [2.0, rho])
+    agent = gb.GuideBoot(bag(), default_rng(0), lambda X: rho)
     agent.samples(EVERY_ROW[None, :2], np.zeros((1, 2), int))
 
 
@@ -331,6 +332,10 @@ def fakes(rho):
     (lambda: run(gb.online, method=baselines.Giro), "agent must be one for online, not for replay"),
     (lambda: fakes(math.nan), "a density must be 0 or more, got nan"),      # nan: no fakes at all
     (lambda: fakes(-1.0), "a density must be 0 or more, got -1.0"),
+    (lambda: fakes([1.0, 2.0, 3.0]), "a density must have the rows' shape, (1, 2), got (1, 3)"),
+    (lambda: gb.learn(gb.Agent(bag(), None), EVERY_ROW[:1], np.array([2]), 1),
+     "rewards must be 0 or 1, one for each row, got array([2])"),
+    (lambda: gb.binomial(3, 1.5), "p must be 0 to 1, got 1.5"),
     (lambda: gb.GuideBoot(bag(), None, None, alpha=0.0), "alpha must be a finite number above 0"),
     (lambda: gb.guided_distribution(1, 3, -1), "alpha must be a finite number above 0, got -1"),
     (lambda: gb.guided_distribution(4, 3, 1.0), "s must be a whole number, 0 to n, 3, got 4"),

@@ -49,6 +49,12 @@ def mine(env, steps, seed, b=4, rate=RATE, slow=0.0, dies=False, fails=None, num
 
 def idle(env, steps, seed):
     """Plays no step."""
+
+def last(env, steps, seed):
+    """A loop of its own, with an index that Python would take."""
+    for _ in range(steps):
+        env.observe()
+        env.pull(-1)
 '''
 
 
@@ -241,6 +247,7 @@ def test_a_constant_or_function_that_is_edited_during_a_run_is_refused(mine, cap
     ("compare({'M': partial(mine, b=0)}, Shelf, 9)", r"\bb .* 0\b"),
     ("compare({'M': partial(mine, number='regret')}, Shelf, 9)", "regret"),
     ("compare({'M': idle}, Shelf, 9)", "0 of 2"),
+    ("compare({'M': last}, Shelf, 9)", "index .* 0 to 3, got -1"),
     ("compare({}, Shelf, 9)", "methods .*{}"),
     ("compare({'M': mine}, Shelf)", "steps"),
     ("compare({'M': mine}, partial(Shelf, low='x'), 9)", r"\(mine.py, line \d+: .*low \+"),
@@ -262,6 +269,15 @@ def test_a_script_without_a_main_guard_gets_one_line(mine):
     code, _, errors = finish(start("bare.py"))
     assert code == 2
     assert re.fullmatch(".*__main__.*\n", errors)
+
+
+@UNIX
+def test_a_reader_who_has_enough_ends_a_script_of_ones_own_without_a_traceback(mine):
+    name = script("compare({'M': mine}, Shelf, 9, 2)")
+    process = start(name)
+    process.stdout.close()
+    assert process.stderr.read() == ""
+    assert process.wait() == 1
 
 
 def test_functions_typed_in_run_in_the_same_process_and_are_not_stored(mine):

@@ -115,7 +115,7 @@ def test_a_script_runs_and_draws_all_its_methods(tmp_path, script, argv, name):
 
 
 def test_the_ads_script_prints_the_papers_tables_and_adds_the_yardsticks(tmp_path, capsys):
-    run_ads.main(["--scale", "0.01", "--steps", "20", "--runs", "2", "--out", str(tmp_path)])
+    run_ads.main(["--scale", "0.01", "--steps", "130", "--runs", "2", "--out", str(tmp_path)])
     table_3, table_4 = capsys.readouterr().out.split("Table 3")[1].split("Table 4")
     results = tables.read_csv(tmp_path / "ads_A.csv")
     assert list(results.records) == list(run_ads.METHODS)
@@ -158,7 +158,10 @@ def test_what_is_given_goes_before_the_tuned_value_and_that_before_the_default(
     (run_ads, "--scale 2", r"\bscale .* 2.0\b"),
     (run_ads, "--methods obb --setting replay", "--methods.* obb .*replay"),
     (run_ads, "--steps 999999999", "steps .* 999,999,999$"),
+    (run_ads, "--steps 100 --scale 0.01", "--steps.* above 128.* 100$"),
     (run_arms, "--figure x.png", "--figure.* 'x.png'$"),
+    (run_arms, "--figure ~nobody-here/x.svg", "--figure.* ~nobody-here$"),
+    (run_arms, "--compare --alpha 0", "alpha .* above 0, got 0.0"),
     (run_arms, "--q", "--q"),
 ])
 def test_what_was_typed_wrong_is_one_line_and_exit_code_2(tmp_path, monkeypatch, capsys, script,

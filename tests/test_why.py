@@ -211,3 +211,10 @@ def test_every_cell_can_be_tuned_and_has_a_method_of_its_own():
         key = (made.func, str(sorted(made.keywords.items())), "precision" in why.grid(name),
                "alpha" in why.grid(name))
         assert described.setdefault(key, name) == name
+
+
+@pytest.mark.parametrize("options", [dict(fakes="typo"), dict(data="typo"), dict(alpha=-1.0),
+                                     dict(precision=-5.0)])
+def test_a_cell_of_no_known_kind_is_refused(options):
+    with pytest.raises(ValueError, match=f"{[*options][0]} must be "):
+        why.cell(envs.Synthetic(0), 2, 0, **options)
