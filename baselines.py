@@ -19,7 +19,7 @@ import warnings
 
 import numpy as np
 
-from guideboot import Agent, Arms, argmax, bootstrap_mean, checked_density, largest
+from guideboot import Agent, Arms, argmax, bootstrap_mean, check_density, largest
 from nn import (LogisticBag, ServedAds, check, not_negative, positive, probability, sigmoid,
                 sum_last, whole)
 
@@ -107,8 +107,9 @@ class DeepUCB1(Agent):
 
     def choose(self, X, t):
         """The `argmax` of the bounds, or of those never shown; `predicted_ctr` refuses inf."""
-        count = checked_density(self.density(X), (len(X),))      # (m,)
-        if count.min() == 0:
+        count = self.density(X)                                  # (m,)
+        if not count.min() > 0:
+            check_density(count, (len(X),))
             return argmax((count == 0).astype(float), self.rng)
         bonus = self.strength * np.sqrt(2.0 * math.log(t) / count)
         return argmax(predicted_ctr(self.bag.scores(0, X)) + bonus, self.rng)
@@ -130,8 +131,7 @@ class DeepTSBeta(Agent):
         self.density.update(X)
 
     def choose(self, X, t):
-        count = checked_density(self.density(X), (len(X),))      # (m,)
-        total = np.maximum(count, 1.0) / self.shaping            # a + b
+        total = np.maximum(self.density(X), 1.0) / self.shaping  # a + b, (m,)
         ctr = predicted_ctr(self.bag.scores(0, X).astype(float))
         ctr = np.clip(ctr, 1e-6, 1.0 - 1e-6)
         return argmax(self.rng.beta(total * ctr, total * (1.0 - ctr)), self.rng)

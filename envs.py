@@ -45,7 +45,7 @@ class Checked:
 
     def __init__(self, env):
         self.env, self.fields, self.features = env, env.fields, env.features
-        self.X = ()                                      # the candidates of the request
+        self.m = 0                                       # the number of candidates
 
     def __getattr__(self, name):
         """All else that the environment has."""
@@ -57,31 +57,24 @@ class Checked:
         """The candidates of the next request: rows of J ids within range, at least one."""
         X = self.env.observe()
         if isinstance(X, Request):                       # valid by construction
-            self.X = X
+            self.m = len(X)
             return X
         X = np.asarray(X)
         if X.dtype.kind not in "iu" or X.shape[1:] != (self.fields,) or len(X) == 0:
             raise ValueError(f"candidates must be whole numbers of shape (m, {self.fields}), m at "
                              f"least 1, got {X.dtype} of shape {X.shape}")
+        X = X.astype(np.intp, copy=False)
         if not ids_within(X, self.features):
             bad = X[(X < 0) | (X >= self.features)][0]
             raise ValueError(f"ids must be 0 to {self.features - 1} (env.features - 1), got {bad}")
-        self.X = X.astype(np.intp, copy=False)
-        return self.X
-
-    def chosen(self, a):
-        """The index a, if there is such a candidate."""
-        if not isinstance(a, (int, np.integer)) or not 0 <= a < len(self.X):
-            raise ValueError(f"the chosen index must be whole, 0 to {len(self.X) - 1}, got {a!r}")
-        return int(a)
-
-    def row(self, a):
-        """A copy of the row x (J,) of candidate a, to be taken before `pull`."""
-        return np.array(self.X[self.chosen(a)])
+        self.m = len(X)
+        return X
 
     def pull(self, a):
         """The reward of candidate a, 0 or 1."""
-        r = self.env.pull(self.chosen(a))
+        if not isinstance(a, (int, np.integer)) or not 0 <= a < self.m:
+            raise ValueError(f"the chosen index must be whole, 0 to {self.m - 1}, got {a!r}")
+        r = self.env.pull(a)
         if type(r) is int and 0 <= r <= 1:               # the usual case
             return r
         return int(check("rewards", r, np.ndim(r) == 0 and r in (0, 1), "0 or 1"))
@@ -89,7 +82,7 @@ class Checked:
 
 def ids_within(X, features):
     """Are all ids 0 to features - 1? One look for both ends: as unsigned, a negative id is huge."""
-    return np.maximum.reduce(X.astype(np.uint64), None) < features
+    return np.maximum.reduce(X.view(np.uintp), None) < features
 
 
 SCORES = ("regret", "expected", "reward")

@@ -95,10 +95,10 @@ def fake_samples(r, g, rng):
     A fake repeats the input of a real sample, so no row is appended: the log-losses of (x, r), F1
     times (x, 1) and F0 times (x, 0) add up to w softplus(z) - y z, with the weight w = 1 + F1 + F0
     and the clicks y = r + F1 (nn.log_loss). Returns w and y, both of the shape of r. One call of
-    rng.random(g.shape) draws all F1, a second one all F0.
+    rng.random(g.shape) draws all F1, a second one all F0. (view reads True as 1, without a copy.)
     """
-    F1 = (rng.random(g.shape) < g).astype(int)                      # Alg1:16 Alg3:18   0 or 1
-    F0 = (rng.random(g.shape) < g).astype(int)                      # Alg1:17 Alg3:19
+    F1 = (rng.random(g.shape) < g).view(np.int8)                    # Alg1:16 Alg3:18   0 or 1
+    F0 = (rng.random(g.shape) < g).view(np.int8)                    # Alg1:17 Alg3:19
     return 1 + F1 + F0, r + F1                                      # Alg1:13 is the 1 and the r
 
 
@@ -167,13 +167,15 @@ class Agent:
         learn(self, X, r, n)                                        # below, part 2 of Algorithm 3
 
 
-def checked_density(rho, shape):
-    """The density rho, if it has a number for each row, 0 or more."""
+def check_density(rho, shape):
+    """Refuse a density rho without a number for each row, 0 or more (so not nan, either).
+
+    GuideBoot asks at its first call and at ever fewer later ones: always would cost 4 % of a step.
+    """
     if np.shape(rho) != shape:
         raise ValueError(f"a density must have the rows' shape, {shape}, got {np.shape(rho)}")
     least = rho.min()
-    check("a density", least, least >= 0.0, "0 or more")            # so nan is refused
-    return rho
+    check("a density", least, least >= 0.0, "0 or more")
 
 
 class GuideBoot(Agent):
@@ -187,12 +189,16 @@ class GuideBoot(Agent):
         super().__init__(bag, rng)
         self.density, self.alpha = density, positive("alpha", alpha)
         self.weights = np.array([np.nan])                           # of the last batch or buffer
+        self.asked = 0                                              # for samples, how often
 
     def update_density(self, X):
         self.density.update(X)                                      # Alg1:10 Alg3:12
 
     def samples(self, X, r):
-        rho = checked_density(self.density(X), r.shape)             # (K, B)
+        rho = self.density(X)                                       # (K, B)
+        self.asked += 1
+        if self.asked.bit_count() == 1:                             # the 1st, 2nd, 4th, ... time
+            check_density(rho, r.shape)
         # For every real record of every B_k (Alg. 1 line 14 says B_i), and for them alone: the
         # listing of Alg. 3 adds fakes to the set that it runs over.
         g = guidance(rho, self.alpha)                               # Alg1:14-15 Alg3:16-17
@@ -253,7 +259,7 @@ def replay(agent, env, steps, b, every=1, updates=1):
         # Part 1. Decision-making
         X = env.observe()                                           # Alg1:5     (m, J)
         a = agent.choose(X, t)                                      # Alg1:6-8
-        x = env.row(a)                                              # a copy: pull may overwrite X
+        x = np.array(X[a])                                          # a copy: pull may overwrite X
         r = env.pull(a)                                             # Alg1:8
         agent.remember(history, x, r)                               # Alg1:9
         # Part 2. Prepare bootstrap data, for all K models at once
@@ -311,7 +317,7 @@ def serve(agent, env, served, c):
     for t in range(served + 1, served + c + 1):                     # Alg2:4 Alg3:5
         X = env.observe()                                           # Alg2:5 Alg3:6    (m, J)
         a = agent.choose(X, t)                                      # Alg2:6-7 Alg3:7-9
-        X_on.append(env.row(a))                                     # a copy: pull may overwrite X
+        X_on.append(np.array(X[a]))                                 # a copy: pull may overwrite X
         r_on.append(env.pull(a))                                    # Alg2:7-8 Alg3:9-10
     return np.array(X_on), np.array(r_on)                           # Alg2:9 Alg3:11   (c, J), (c,)
 
@@ -323,7 +329,7 @@ def learn(agent, X, r, n):
     Mini-batch l has the records from l c // n up to (l + 1) c // n; if n exceeds c, it becomes c.
     """
     c, K = len(r), agent.bag.K
-    check("rewards", r, r.min() >= 0 and r.max() <= 1 and len(X) == c, "0 or 1, one for each row")
+    check("rewards", r, len(X) == c and {0, 1}.issuperset(r.tolist()), "0 or 1, one for each row")
     agent.update_density(X)                                         # Alg3:12
     order = np.tile(np.arange(c), (K, 1))                           # Alg3:13   (K, c)
     if agent.shuffle:

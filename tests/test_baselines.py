@@ -333,7 +333,7 @@ def posterior_after(*x):
     (lambda: baselines.TSBLR(2, 8, None, 1.0, -1.0), "strength must be 0 to 1e6, got -1.0"),
     (lambda: baselines.GLMUCB(2, 8, None, 1.0, 1e308), r"strength must be 0 to 1e6, got 1e\+308"),
     (lambda: counted(baselines.DeepUCB1, math.nan), "a density must be 0 or more, got nan"),
-    (lambda: counted(baselines.DeepTSBeta, -1.0), "a density must be 0 or more, got -1.0"),
+    (lambda: counted(baselines.DeepUCB1, -1.0), "a density must be 0 or more, got -1.0"),
     (lambda: run(gb.replay, baselines.Ridge), "bag must be a RidgeBag or RidgeAds"),
     (lambda: posterior_after(0, 9), "ids must be below 9, which is the bias, got 9"),
     (lambda: posterior_after(0, 8).newton(tolerance=0.0), "Newton's method left a gradient of"),
