@@ -72,7 +72,8 @@ class Checked:
 
     def pull(self, a):
         """The reward of candidate a, 0 or 1."""
-        if not isinstance(a, (int, np.integer)) or not 0 <= a < self.m:
+        whole_number = type(a) is int or isinstance(a, np.integer)
+        if not whole_number or not 0 <= a < self.m:
             raise ValueError(f"the chosen index must be whole, 0 to {self.m - 1}, got {a!r}")
         r = self.env.pull(a)
         if type(r) is int and 0 <= r <= 1:               # the usual case
