@@ -239,8 +239,6 @@ CELLS = {
     "kept resample: no fakes": partial(cell, fakes="none", data="kept"),
     "exact fit: pull": partial(exact_pull),
 }
-IN_SHORT = ("no fakes", "noise alone", "pull alone", "unguided fakes", "kept resample: pull",
-            "ridge")
 FEW = ("GuideBoot", "pull alone", "no fakes", "pull to the average", "ridge")
 RATES = (0.0003, 0.001, 0.003, 0.01)
 MANY_RATES = (0.0001, 0.00015, 0.0002,

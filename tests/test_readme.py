@@ -97,6 +97,13 @@ def test_the_readmes_own_script_runs(copy):
     assert (copy / "out" / "mine" / "shelf.svg").exists()
 
 
+def test_the_readmes_table_as_a_task_runs(copy):
+    rows = "".join(f"{'ab'[i % 2]},{'xy'[i % 2]}\n" for i in range(30))
+    (copy / "mushroom.csv").write_text("cap,edibility\n" + rows)
+    (copy / "mine.py").write_text(python_block("from functools").replace("1000, runs=5", "20, runs=2"))
+    assert "GuideBoot" in run(copy, "mine.py")
+
+
 def test_the_readmes_live_system_learns():
     """The lines as they stand, on requests of the synthetic task."""
     env = Synthetic(0)
