@@ -150,9 +150,14 @@ def test_claims_are_signed_so_that_above_zero_supports_the_paper():
     claims += study.apart_claims(cells, {"GuideBoot": around(1.1)})
     for i, task in enumerate("AB"):
         means = {row: around(values[i][0]) for row, values in study.PAPER.items()}
+        means |= {(setting, name): around(0.02) for setting in study.BEST
+                  for name in ("Greedy", "Ridge")}
         claims = claims + study.ads_claims(task, means)
     rate = runs.tuned_values()["synthetic"]["Online GuideBoot"]["options"]["learning_rate"]
     order = ("shuffle", "neither", "both", "weights (OBB)")
+    tuned = runs.tuned_values()["ads"]["replay, Giro"]["options"]["giro_alpha"]
+    claims += study.giro_claim({("replay", "Giro", tuned): around(0.02),
+                                ("replay", "Giro", 0.2): around(0.01)})
     claims += study.shuffle_claim({(kind, rate): around(i) for i, kind in enumerate(order)})
     for (text, *_), verdict in zip(claims, study.verdicts(claims)):
         if "std" not in text and "MC-Dropout" not in text:
