@@ -1,6 +1,6 @@
 """GuideBoot and its rivals on two public tables as bandits, one candidate for each class.
 
-  python -m lab.study tune mushroom    also noisy and adult; nine configurations of each method
+  python -m lab.study tune mushroom    also noisy and adult; 16 or 20 configurations each
   python -m lab.real mushroom          the tuned methods on 20 orders of the rows
 
 The tables are of the UCI Machine Learning Repository (CC BY 4.0) and are to be put into the folder
@@ -33,19 +33,25 @@ STEPS, RUNS, SEED = 8_000, 20, 0
 METHODS = {name: method for name, method in SYNTHETIC.items() if name not in ("GLM-UCB", "TS-BLR")}
 METHODS |= {"unguided fakes": unguided_fakes, "fakes at the average": centred_fakes}
 
-RATES = (0.001, 0.003, 0.01)
-MANY_RATES = (0.0003, 0.0005, 0.001, 0.002, 0.003, 0.005, 0.01, 0.02, 0.03)
-ALPHAS = dict(learning_rate=RATES, alpha=(0.01, 0.1, 1.0))
-GRID = {
-    "GuideBoot": ALPHAS, "Online GuideBoot": ALPHAS, "unguided fakes": ALPHAS,
-    "fakes at the average": ALPHAS,
-    "Bootstrap": dict(learning_rate=MANY_RATES), "OBB": dict(learning_rate=MANY_RATES),
-    "Greedy": dict(learning_rate=MANY_RATES),
-    "Giro": dict(learning_rate=RATES, giro_alpha=(0.0, 0.01, 0.1)),
-    "e-greedy": dict(learning_rate=RATES, epsilon=(0.0, 0.01, 0.1)),
-    "e-greedy (decay)": dict(learning_rate=RATES, epsilon=(0.0, 0.01, 0.1)),
-    "Ridge": dict(learning_rate=RATES, precision=(0.1, 1.0, 10.0)),
-}
+def grid(rates, alphas):
+    """As many configurations for every method: so many rates times four values of its strength."""
+    both = dict(learning_rate=rates, alpha=alphas)
+    many = np.geomspace(min(rates), max(rates), 4 * len(rates)).round(5).tolist()
+    epsilons = dict(learning_rate=rates, epsilon=(0.0, 0.01, 0.03, 0.1))
+    return {
+        "GuideBoot": both, "Online GuideBoot": both, "unguided fakes": both,
+        "fakes at the average": both,
+        "Bootstrap": dict(learning_rate=many), "OBB": dict(learning_rate=many),
+        "Greedy": dict(learning_rate=many),
+        "Giro": dict(learning_rate=rates, giro_alpha=(0.0, 0.01, 0.1, 0.3)),
+        "e-greedy": epsilons, "e-greedy (decay)": epsilons,
+        "Ridge": dict(learning_rate=rates, precision=(0.01, 0.1, 1.0, 10.0)),
+    }
+
+
+MUSHROOM = grid((0.003, 0.01, 0.03, 0.1), (0.01, 0.1, 1.0, 10.0))
+GRIDS = {"mushroom": MUSHROOM, "noisy": MUSHROOM,
+         "adult": grid((0.0003, 0.001, 0.003, 0.01, 0.03), (0.001, 0.01, 0.1, 1.0))}
 
 
 def show(results):

@@ -280,7 +280,7 @@ def shown(results):
 def drawn(results):
     """The figure of a command: the regret over time, or every run's reward as a dot."""
     runs = max(len(by_seed) for by_seed in results.records.values())
-    task = results.one["task"].split("(")[0].rpartition(".")[-1]         # its options are in the CSV
+    task = results.one["task"].split("(")[0].rpartition(".")[-1]     # its options are in the CSV
     title = f"{task}, {results.steps:,} steps: {tables.plural(runs, 'run')}"
     series = []
     at = tables.checkpoints(results.steps)

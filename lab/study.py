@@ -78,7 +78,7 @@ GRIDS = {
 }
 APART = ("why", "half", "high")
 GRIDS |= {name: {cell: why.grid(cell) for cell in METHODS[name]} for name in APART}
-GRIDS |= {name: real.GRID for name in real.TASKS}
+GRIDS |= real.GRIDS
 TUNING_SEED = 1000
 TUNING = {"synthetic": (Synthetic, run_synthetic.STEPS, 12),               # task, steps, runs
           "ads": (partial(Ads, task="A", scale=0.05, known_ctr=run_ads.KNOWN_CTR), None, 3),
