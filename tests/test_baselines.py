@@ -293,7 +293,7 @@ def test_a_posterior_over_many_ids_says_what_a_step_costs(monkeypatch, recwarn):
     monkeypatch.setattr(baselines, "time", SimpleNamespace(perf_counter=lambda: next(ticks)))
     baselines.TSBLR(1, 199, None)
     assert not recwarn
-    with pytest.warns(UserWarning, match="TSBLR solves 800 equations several times at .*, 4 s or more"):
+    with pytest.warns(UserWarning, match="TSBLR solves 800 equations several .*, 4 s or more"):
         baselines.TSBLR(1, 799, None)
 
 

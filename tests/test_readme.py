@@ -100,7 +100,8 @@ def test_the_readmes_own_script_runs(copy):
 def test_the_readmes_table_as_a_task_runs(copy):
     rows = "".join(f"{'ab'[i % 2]},{'xy'[i % 2]}\n" for i in range(30))
     (copy / "mushroom.csv").write_text("cap,edibility\n" + rows)
-    (copy / "mine.py").write_text(python_block("from functools").replace("1000, runs=5", "20, runs=2"))
+    text = python_block("from functools")
+    (copy / "mine.py").write_text(text.replace("steps=1000, runs=5", "steps=20, runs=2"))
     assert "GuideBoot" in run(copy, "mine.py")
 
 

@@ -188,7 +188,7 @@ def test_the_report_is_of_the_files(tmp_path):
 
 @pytest.mark.parametrize("method, seed", [("Random", 207), ("OBB", 203)])
 def test_cells_of_the_committed_table_come_out_again(method, seed):
-    """On any arithmetic: scores in float64 differ by so little that no choice of these is turned."""
+    """On any arithmetic: scores in float64 differ by so little that none of these choices turns."""
     record = tables.read_csv(RESULTS / "synthetic.csv").records[method][seed]
     chosen = runs.tuned(run_synthetic.METHODS, "synthetic")[method]
     again = store.make(chosen, envs.Synthetic, 10_000, seed, {}, {})["numbers"]["regret"]
