@@ -218,7 +218,7 @@ class Labelled:
     """
 
     def __init__(self, seed, table, label, crossed=True, noise=0.0, bins=8):
-        check("table", table, isinstance(table, Path), "a pathlib.Path, which counts by its content")
+        check("table", table, isinstance(table, Path), "a pathlib.Path, known by its content")
         probability("noise", noise)
         values, sizes, labels, classes = read_table(table, label, whole("bins", bins))
         order = stream(seed, "contexts").permutation(len(values))
