@@ -33,7 +33,7 @@ def fixed(X=ROWS, r=0):
 @pytest.mark.parametrize("name, values", [
     ("X", [np.empty((0, 3), int), [[0.0, 25.0, 30.0]], [[0, 25]], {"action": [0, 1]},
            np.array([[0, 25, 30], [0, -3, 30]], np.int8), [[0, 35, 30]]]),
-    ("a", [-1, 2, math.nan]),
+    ("a", [-1, 2, 3, math.nan]),
     ("r", [2, -1, 0.5, math.nan, np.array([1]), None])])
 def test_what_breaks_the_protocol_is_refused(name, values):
     """Candidates X: none, no integers, too few fields, no rows, ids out of range. Choices a of two
@@ -108,6 +108,9 @@ def test_each_kind_of_score_has_its_books_and_its_numbers():
     assert books.expected.tolist() == [0.25, 1, 1, 0.25]
     env.score = "reward"
     assert scored(env, choices).numbers() == {"reward": 0.5}
+    env.y, env.score = np.array([math.nan, 0.5]), "expected"
+    with pytest.raises(ValueError, match="_expected must be finite numbers, got nan"):
+        scored(env, choices).numbers()
 
 
 @pytest.mark.parametrize("steps, times", [(80, 20), (3, 3)])
