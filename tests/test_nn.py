@@ -321,13 +321,13 @@ def test_the_first_output_is_around_the_given_bias_and_serves_at_once():
 
 
 def test_units_that_are_zero_in_all_rows_are_dead():
-    """Of 16 units the first four cannot be above 0 in model 0: their share is 4/16, on average
+    """Of 16 units the first nine cannot be above 0 in model 0: their share is 9/16, on average
     over both models half of that. Large biases keep all others alive."""
     bag = mlp()
     bag.weights[3][:] = 100.0                                                # b2
-    bag.weights[3][0, 0, :4] = -100.0
+    bag.weights[3][0, 0, :9] = -100.0
     bag.publish()
-    assert bag.dead_units(np.array([[0, 3, 5], [1, 4, 8]])) == pytest.approx(4 / 16 / 2)
+    assert bag.dead_units(np.array([[0, 3, 5], [1, 4, 8]])) == pytest.approx(9 / 16 / 2)
 
 
 # ---------------------------------------------------------------- serving
@@ -408,6 +408,7 @@ def test_an_argument_is_passed_on_or_refused_with_its_name_and_value(check, good
     ("learning_rate", {"learning_rate": 0}),
     ("dropout", {"dropout": -0.1, "rng": default_rng(0)}),
     ("dropout", {"dropout": 1, "rng": default_rng(0)}),
+    ("dropout", {"dropout": 1.5, "rng": default_rng(0)}),
     ("rng", {"dropout": 0.1}),
     ("rngs", {"K": 0})])
 def test_a_bag_that_cannot_be_is_refused(name, options):
