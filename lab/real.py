@@ -1,6 +1,6 @@
 """GuideBoot and its rivals on two public tables as bandits, one candidate for each class.
 
-  python -m lab.study tune mushroom    also noisy and adult; 16 or 20 configurations each
+  python -m lab.study tune mushroom    also noisy and adult; 25 configurations each
   python -m lab.real mushroom          the tuned methods on 20 orders of the rows
 
 The tables are of the UCI Machine Learning Repository (CC BY 4.0) and are to be put into the folder
@@ -34,24 +34,25 @@ METHODS = {name: method for name, method in SYNTHETIC.items() if name not in ("G
 METHODS |= {"unguided fakes": unguided_fakes, "fakes at the average": centred_fakes}
 
 def grid(rates, alphas):
-    """As many configurations for every method: so many rates times four values of its strength."""
+    """25 configurations of every method: five rates times five values of its strength, or 25 rates
+    of a method that has none."""
     both = dict(learning_rate=rates, alpha=alphas)
-    many = np.geomspace(min(rates), max(rates), 4 * len(rates)).round(5).tolist()
-    epsilons = dict(learning_rate=rates, epsilon=(0.0, 0.01, 0.03, 0.1))
+    many = np.geomspace(min(rates), max(rates), 25).round(5).tolist()
+    epsilons = dict(learning_rate=rates, epsilon=(0.0, 0.003, 0.01, 0.03, 0.1))
     return {
         "GuideBoot": both, "Online GuideBoot": both, "unguided fakes": both,
         "fakes at the average": both,
         "Bootstrap": dict(learning_rate=many), "OBB": dict(learning_rate=many),
         "Greedy": dict(learning_rate=many),
-        "Giro": dict(learning_rate=rates, giro_alpha=(0.0, 0.01, 0.1, 0.3)),
+        "Giro": dict(learning_rate=rates, giro_alpha=(0.0, 0.01, 0.03, 0.1, 0.3)),
         "e-greedy": epsilons, "e-greedy (decay)": epsilons,
-        "Ridge": dict(learning_rate=rates, precision=(0.01, 0.1, 1.0, 10.0)),
+        "Ridge": dict(learning_rate=rates, precision=(0.001, 0.01, 0.1, 1.0, 10.0)),
     }
 
 
-MUSHROOM = grid((0.003, 0.01, 0.03, 0.1), (0.01, 0.1, 1.0, 10.0))
+MUSHROOM = grid((0.003, 0.01, 0.03, 0.1, 0.3), (0.01, 0.1, 1.0, 10.0, 100.0))
 GRIDS = {"mushroom": MUSHROOM, "noisy": MUSHROOM,
-         "adult": grid((0.0003, 0.001, 0.003, 0.01, 0.03), (0.001, 0.01, 0.1, 1.0))}
+         "adult": grid((0.0003, 0.001, 0.003, 0.01, 0.03), (0.001, 0.01, 0.1, 1.0, 10.0))}
 
 
 def show(results):
