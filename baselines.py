@@ -106,7 +106,8 @@ class DeepUCB1(Agent):
         self.density.update(X)
 
     def choose(self, X, t):
-        """The `argmax` of the bounds, or of those never shown; `predicted_ctr` refuses inf."""
+        """The `argmax` of the bounds, or of those never shown; `predicted_ctr` refuses inf, and
+        `check_density` a count below 0."""
         count = self.density(X)                                  # (m,)
         if not count.min() > 0:
             check_density(count, (len(X),))
@@ -286,7 +287,7 @@ class LogisticPosterior:
 
 def warn_of_cost(name, d):
     """Say what a step costs if that is much: the time to solve d equations, which grows as d^3."""
-    if d <= 200:
+    if d <= 500:
         return
     times = []
     for _ in range(4):                                           # the first may load the library

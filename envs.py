@@ -9,8 +9,9 @@ An environment is any object with two numbers and two methods:
 
 and that is all an agent ever meets: the loops of guideboot.py hand it candidates and rewards,
 checked by `checked`. To be scored by its regret the environment also has `_expected()`, the
-expected rewards (m,) of the current candidates, for `Scored` alone; no agent gets to it. (The ads,
-with hundreds of candidates, also answer `_expected(a)`, for one.) `BernoulliArms` is a short one.
+expected rewards (m,) of the current candidates, for `Scored` and for yardsticks; no agent asks for
+it. (The ads, with hundreds of candidates, also answer `_expected(a)`, for one.) `BernoulliArms` is
+a short example.
 
 Randomness comes from named streams of one seed, so every method that runs with a seed faces the
 same weights, the same contexts and the same reward uniforms, whatever it does itself: differences
@@ -49,7 +50,7 @@ class Checked:
 
     def __getattr__(self, name):
         """All else that the environment has."""
-        if name == "env":                                # not there yet: a copy in the making
+        if name == "env" or name.startswith("__"):       # a copy in the making
             raise AttributeError(name)
         return getattr(self.env, name)
 
@@ -110,13 +111,13 @@ class Scored:
 
     def __getattr__(self, name):
         """All else that the environment has: its table of ads, its scale."""
-        if name == "env":                                # not there yet: a copy in the making
+        if name == "env" or name.startswith("__"):       # a copy in the making
             raise AttributeError(name)
         return getattr(self.env, name)
 
     def pull(self, a):
         if self.score == "regret":                       # asked before pull, which may move on
-            y = self.env._expected()                     # (m,)
+            y = np.asarray(self.env._expected())         # (m,)
             self.regret[self.t] = y.max() - y[a]
         elif self.score == "expected":
             self.expected[self.t] = self.env._expected(a)
@@ -255,17 +256,17 @@ class Labelled:
 def read_table(path, label, bins=8):
     """A CSV file with a header as numbers: values (n, J), sizes (J,), labels (n,), class names.
 
-    A column of numbers with more than `bins` different ones is cut into so many quantiles; any
-    other has a number for each of its words, and one for missing values. Rows without a label are
-    left out.
+    In a column with more than `bins` different numbers these are cut into at most so many
+    quantiles; all other cells have a number for each word, and one for missing values. Rows whose
+    label is empty or "?" are left out.
     """
-    heads, *rows = table_cells(Path(path), Path(path).stat().st_mtime_ns)
+    heads, *rows = table_cells(path, path.stat().st_mtime_ns)
     check("label", label, label in heads, f"one of the columns {', '.join(heads)}")
-    rows = [row for row in rows if not missing(row[heads.index(label)])]
+    rows = [row for row in rows if row[heads.index(label)] not in ("", "?")]
     columns = dict(zip(heads, zip(*rows)))
     classes, labels = np.unique(columns.pop(label, []), return_inverse=True)
     check("label", label, len(classes) > 1, f"a column of {path} with two classes or more")
-    coded = [coded_column(f"{path}, column {head}", cells, bins) for head, cells in columns.items()]
+    coded = [coded_column(cells, bins) for cells in columns.values()]
     values = np.column_stack([codes for codes, _ in coded])
     return values, np.array([size for _, size in coded]), labels, list(map(str, classes))
 
@@ -295,25 +296,23 @@ def missing(cell):
     return cell.casefold() in MISSING
 
 
-def coded_column(name, cells, bins):
+def coded_column(cells, bins):
     """The numbers (n,) of a column's cells, from 0, and how many different ones there may be.
 
     A number belongs to the quantile of its mid-rank, the share of numbers below it and of half of
     those equal to it, so that a value which most rows have does not take others in.
     """
     known = [cell for cell in cells if not missing(cell)]
-    words = {cell for cell in known if not is_number(cell)}
-    numbers = np.array([float(cell) for cell in known if cell not in words])
+    numbers = np.array([float(cell) for cell in known if is_number(cell)])
     distinct, count = np.unique(numbers, return_counts=True)
-    if len(distinct) > bins and len(numbers) > 0.9 * len(known):
-        check(name, min(words, default=""), not words, "numbers, as most of its cells are")
-        rank = (np.cumsum(count) - count / 2) / len(numbers)             # 0 to 1
-        _, quantile = np.unique((bins * rank).astype(int), return_inverse=True)
-        of = dict(zip(distinct.tolist(), quantile.tolist()))
-        code = {cell: 1 + of[float(cell)] for cell in {*known}}
-    else:
-        code = {cell: 1 + i for i, cell in enumerate(sorted({*known}))}
-    return np.array([code.get(cell, 0) for cell in cells]), 1 + max(code.values(), default=0)
+    kind = {cell: cell for cell in known}                # cells of one kind get one number
+    if len(distinct) > bins:
+        rank = (np.cumsum(count) - count / 2) / len(numbers)         # 0 to 1
+        quantile = dict(zip(distinct.tolist(), (bins * rank).astype(int).tolist()))
+        kind = {cell: quantile[float(cell)] if is_number(cell) else cell for cell in kind}
+    number = {one: 1 + i for i, one in enumerate(sorted({*kind.values()}, key=str))}
+    codes = np.array([0 if missing(cell) else number[kind[cell]] for cell in cells])
+    return codes, 1 + len(number)
 
 
 def is_number(cell):

@@ -168,10 +168,7 @@ class Agent:
 
 
 def check_density(rho, shape):
-    """Refuse a density rho without a number for each row, 0 or more (so not nan, either).
-
-    GuideBoot asks at its first call and at ever fewer later ones: always would cost 4 % of a step.
-    """
+    """Refuse a density rho that has not a number for each row, 0 or more (and not nan)."""
     if np.shape(rho) != shape:
         raise ValueError(f"a density must have the rows' shape, {shape}, got {np.shape(rho)}")
     least = rho.min()
@@ -189,7 +186,7 @@ class GuideBoot(Agent):
         super().__init__(bag, rng)
         self.density, self.alpha = density, positive("alpha", alpha)
         self.weights = np.array([np.nan])                           # of the last batch or buffer
-        self.asked = 0                                              # for samples, how often
+        self.asked = 0                                              # how often for samples
 
     def update_density(self, X):
         self.density.update(X)                                      # Alg1:10 Alg3:12
@@ -197,7 +194,7 @@ class GuideBoot(Agent):
     def samples(self, X, r):
         rho = self.density(X)                                       # (K, B)
         self.asked += 1
-        if self.asked.bit_count() == 1:                             # the 1st, 2nd, 4th, ... time
+        if self.asked % 16 == 1:                                    # always: 2 % of a step
             check_density(rho, r.shape)
         # For every real record of every B_k (Alg. 1 line 14 says B_i), and for them alone: the
         # listing of Alg. 3 adds fakes to the set that it runs over.
@@ -325,11 +322,13 @@ def serve(agent, env, served, c):
 def learn(agent, X, r, n):
     """Part 2: one learning phase on the buffer X (c, J), r (c,); then the models are published.
 
-    `samples` is asked once, for the whole buffer in the order of each model, (K, c, J) and (K, c).
+    Rewards that are not 0 or 1, one for each row, are refused by `check`. `samples` is asked once,
+    for the whole buffer in the order of each model, (K, c, J) and (K, c).
     Mini-batch l has the records from l c // n up to (l + 1) c // n; if n exceeds c, it becomes c.
     """
-    c, K = len(r), agent.bag.K
-    check("rewards", r, len(X) == c and {0, 1}.issuperset(r.tolist()), "0 or 1, one for each row")
+    c, K = len(X), agent.bag.K
+    fine = np.shape(r) == (c,) and {0, 1}.issuperset(np.asarray(r).tolist())
+    check("rewards", r, fine, "0 or 1, one for each row")
     agent.update_density(X)                                         # Alg3:12
     order = np.tile(np.arange(c), (K, 1))                           # Alg3:13   (K, c)
     if agent.shuffle:

@@ -118,7 +118,7 @@ class Adam:
             return
         m = self.m.take(rows, axis=0)
         v = self.v.take(rows, axis=0)
-        self.parameter[rows] -= self.move(m, v, gradient)
+        self.parameter[rows] -= self.move(m, v, gradient)           # Alg1:21 Alg2:11 Alg3:22
         self.m[rows] = m
         self.v[rows] = v
 

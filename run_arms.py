@@ -177,10 +177,10 @@ def main(argv=None):
     if path is None:
         return example()
     path = Path(path)
-    if path.parts[0].startswith("~"):
-        parser.error(f"argument --figure: no such folder, {path.parts[0]}")
     if path.suffix != ".svg" or path.is_dir():
         parser.error(f"argument --figure: must be a file named .svg, got {str(path)!r}")
+    if path.parts[0].startswith("~"):
+        parser.error(f"argument --figure: no such folder, {path.parts[0]}")
     path.parent.mkdir(parents=True, exist_ok=True)             # at once, if it cannot be
     path.write_text(figure(), encoding="utf-8")
     print(f"\nThe figure is {path}")

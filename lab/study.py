@@ -319,8 +319,9 @@ def sweep_chart(title, words, score, methods, values, finals):
 # difference signed so that the claim says it is above 0.
 BEST = {"replay": "GuideBoot", "online": "Online GuideBoot"}
 CONTROLS = ("Greedy", "Ridge", "Random")
-IN_SHORT = ("GuideBoot is the best", "GuideBoot beats the", "Q3", "With context", "Without fakes",
-            "Online GuideBoot is the best", "Every method is better online")
+IN_SHORT = ("GuideBoot is the best", "GuideBoot beats the other", "OBB loses", "Q3", "With context",
+            "Online GuideBoot beats", "Without fakes", "Online GuideBoot is the best",
+            "Every method is better online")
 REGRET, RATIO, REWARD = "+.1f", "+.2f", "+.5f"
 
 

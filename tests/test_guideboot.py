@@ -73,6 +73,15 @@ def test_densities_equal_brute_force_counts(seed, buffers):
             np.testing.assert_allclose(density(X), expected.reshape(2, 9), rtol=1e-14)
 
 
+@given(SEEDS, st.integers(1, 50))
+def test_over_a_history_the_inverse_density_is_distinct_ids_per_step_on_average(seed, t):
+    """Every id adds Count times 1 / Count: so 2 alpha D / t fakes per sample, until g is capped."""
+    X = default_rng(seed).choice(EVERY_ROW, t)
+    for density, ids in ((gb.Harmonic(8), X), (gb.AdCount(8), X[:, 0])):
+        density.update(X)
+        assert (1 / density(X)).mean() == pytest.approx(len(np.unique(ids)) / t)
+
+
 # ---------------------------------------------------------------- fake samples: Section 3.2
 
 @given(SEEDS, st.integers(1, 9))
@@ -314,7 +323,9 @@ def run(loop, size=4, env=envs.BernoulliArms, method=gb.Agent, features=10, **op
 def fakes(rho):
     rho = np.atleast_2d(rho if isinstance(rho, list) else [2.0, rho])
     agent = gb.GuideBoot(bag(), default_rng(0), lambda X: rho)
-    agent.samples(EVERY_ROW[None, :2], np.zeros((1, 2), int))
+    agent.asked = 3                                          # one of 16 calls is looked at
+    for _ in range(16):
+        agent.samples(EVERY_ROW[None, :2], np.zeros((1, 2), int))
 
 
 @pytest.mark.parametrize("call, message", [
@@ -332,7 +343,7 @@ def fakes(rho):
     (lambda: run(gb.online, method=baselines.Giro), "agent must be one for online, not for replay"),
     (lambda: fakes(math.nan), "a density must be 0 or more, got nan"),      # nan: no fakes at all
     (lambda: fakes(-1.0), "a density must be 0 or more, got -1.0"),
-    (lambda: fakes([1.0, 2.0, 3.0]), "a density must have the rows' shape, (1, 2), got (1, 3)"),
+    (lambda: fakes([3.0]), "a density must have the rows' shape, (1, 2), got (1, 1)"),
     (lambda: gb.learn(gb.Agent(bag(), None), EVERY_ROW[:1], np.array([2]), 1),
      "rewards must be 0 or 1, one for each row, got array([2])"),
     (lambda: gb.binomial(3, 1.5), "p must be 0 to 1, got 1.5"),

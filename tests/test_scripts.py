@@ -5,6 +5,7 @@ import subprocess
 import sys
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -125,6 +126,18 @@ def test_the_ads_script_prints_the_papers_tables_and_adds_the_yardsticks(tmp_pat
     assert "0.0280  (0.0006)" in line                        # the paper's
     line = re.search(r"^Online GuideBoot .*$", table_4, re.M).group()
     assert "0.0317  (0.0004)" in line
+
+
+def test_spread_and_disagreement_of_networks_worked_by_hand():
+    """Two requests of two candidates, three models. Logits of model 2 are 3 higher: the variance of
+    0, 0, 3 is 3. In the second request model 2 alone chooses otherwise: 4 of 6 ordered pairs."""
+    logits = np.array([[[1, 0], [1, 0], [4, 3]], [[1, 0], [1, 0], [4, 5]]])      # (2, K, m)
+    bag = SimpleNamespace(K=3, scores=lambda k, X: logits[X[0], k], dead_units=lambda X: 0.25)
+    numbers = run_ads.measures(bag, [[0], [1]])
+    variances = [3.0, 3.0, 3.0, 25 / 3]                      # of 0, 0, 5: 25/3
+    assert numbers["spread"] == pytest.approx(np.sqrt(np.mean(variances)))
+    assert numbers["disagree"] == pytest.approx((0 + 4 / 6) / 2)
+    assert numbers["dead"] == 0.25
 
 
 @pytest.mark.parametrize("argv, options, tuned", [

@@ -11,7 +11,7 @@ import envs
 import guideboot as gb
 import run_synthetic
 from lab import alpha, identity, runs, store, study, tables
-from lab.variants import SHUFFLE, Unguided
+from lab.variants import SHUFFLE, Apart, Unguided
 
 RESULTS = runs.TUNED.parent
 
@@ -90,6 +90,27 @@ def test_unguided_fakes_are_as_many_on_average_but_the_same_for_all(counts, alph
     g = gb.guidance(unguided(ids[None, :, None]), alpha)         # (1, B)
     average = gb.guidance(np.array(counts), alpha).mean()
     assert g == pytest.approx(np.full(g.shape, average))
+
+
+def test_on_the_ads_pull_and_noise_of_fakes_are_their_mean_and_the_rest():
+    """On the same draws; the real sample is in both, so it counts twice."""
+    X, r = np.array([[[0], [1]]]), np.array([[0, 1]])
+    found = {}
+    for part in ("pull", "noise"):
+        agent = Apart(None, np.random.default_rng(3), gb.AdCount(2), 0.5, part)
+        agent.density.update(np.array([[0], [1], [1], [1]]))             # counts 1 and 3
+        found[part] = agent.samples(X, r)
+    assert found["pull"][0] == pytest.approx(np.array([[2.0, 4 / 3]]))
+    assert found["pull"][1] == pytest.approx(np.array([[0.5, 7 / 6]]))
+    drawn = gb.fake_samples(r, np.array([[1 / 2, 1 / 6]]), np.random.default_rng(3))
+    for pull, noise, both, real in zip(found["pull"], found["noise"], drawn, (1, r)):
+        assert pull + noise == pytest.approx(both + real)
+    tuned = runs.tuned(study.METHODS["ads"], "ads")["online", "Online GuideBoot"]
+    assert "part='noise'" in description(study.with_density(tuned, "noise"))
+
+
+def test_a_sweep_has_the_tuned_value_among_its_own():
+    assert study.tuned_values_of("synthetic", "giro_alpha", ("Giro",)) == [0.005]
 
 
 def test_a_sweep_prints_means_and_differences_and_draws_them(tmp_path, capsys, monkeypatch):
