@@ -17,7 +17,8 @@ def first_largest(scores, rng):
     raise NotImplementedError("see numpy.argmax; an int, please")
 
 
-BY_INDEX_IS = None                # "better", "worse" or "the same"
+# Its regret, beside that of random ties: "better", "worse" or "the same".
+BY_INDEX_IS = None
 
 
 def regret(argmax, runs=80, steps=400, m=10):
