@@ -52,7 +52,7 @@ def test_epsilon_greedy_explores_with_probability_epsilon_or_one_that_decays(dec
     assert follows(choices(agent, 4, t), np.arange(4), p)
 
 
-def test_obb_weights_are_poisson_one_per_model_and_sample():
+def test_what_obb_trains_with():
     """P(w) = exp(-1) / w!. A sample of weight w stands for w copies, of which w r are clicks."""
     agent = baselines.OBB(Scores(), default_rng(0))
     r = default_rng(1).integers(0, 2, (4, 25_000))
@@ -63,7 +63,7 @@ def test_obb_weights_are_poisson_one_per_model_and_sample():
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.5, 1.0])
-def test_giro_adds_whole_pairs_to_the_history_or_to_the_arm_that_was_pulled(alpha):
+def test_giro_on_rows_and_on_arms(alpha):
     """Of 2000 samples (x, 0) the share alpha brings a pair (x, 0), (x, 1), within 5 sigma. So the
     clicks are the pairs', and for each there is one sample more without a click."""
     agent, history = baselines.Giro(Scores(), default_rng(0), alpha), gb.History(3, 9)
@@ -126,7 +126,7 @@ def counts(*shown):
     return density
 
 
-def test_deep_ucb1_adds_the_stated_bonus_with_its_square_root_and_shows_unseen_ads_first():
+def test_deep_ucb1_chooses_as_stated():
     """CTRs 0.5, 0.4 with counts 100, 4: at the strength `edge` both bounds are equal at t = 50."""
     edge = 0.1 / (math.sqrt(2 * math.log(50) / 4) - math.sqrt(2 * math.log(50) / 100))
     bag = Scores(math.log(0.5 / 0.5), math.log(0.4 / 0.6))
@@ -272,7 +272,7 @@ def test_ts_blr_follows_a_draw_with_mean_mode_and_covariance_inverse_hessian():
     np.testing.assert_allclose(A @ A.T, 0.09 * np.linalg.inv(agent.H), atol=1e-12)
 
 
-def test_glm_ucb_bound_equals_the_formula_with_a_plain_inverse():
+def test_glm_ucb_chooses_as_stated():
     """sigmoid(phi mode) + 0.5 sqrt(log(t + 1)) sqrt(phi' M^-1 phi), M = 2 I + sum of phi phi'."""
     agent, X, _ = learned(baselines.GLMUCB, 50, precision=2.0, strength=0.5)
     plain, _, _ = learned(baselines.LogisticPosterior, 50, precision=2.0)

@@ -166,7 +166,7 @@ def test_moments_of_dead_units_do_not_become_subnormal_and_move_nothing():
 # ---------------------------------------------------------------- gradients and updates
 
 @given(SEEDS)
-def test_fast_sums_and_the_shifted_relu_equal_the_plain_forms(seed):
+def test_what_is_written_for_speed_equals_the_plain_forms(seed):
     """sum_rows lists only the ids that occur; np.add.at, unlike `+=`, adds up repeated ids."""
     rng = default_rng(seed)
     ids = rng.integers(0, FEATURES, rng.integers(1, 20))
@@ -223,7 +223,7 @@ def test_gradient_of_every_parameter_equals_finite_differences(make, dropout, se
 
 @pytest.mark.parametrize("make", [logistic, mlp])
 @given(SEEDS)
-def test_a_weighted_sample_equals_rows_that_are_appended_one_by_one(make, seed):
+def test_what_a_weight_means(make, seed):
     """Fakes (weight 1 + F1 + F0, clicks r + F1) and OBB's repeated samples (w, w r) are such:
     y rows with a click and w - y without one. Weight 0 is no row."""
     rng = default_rng(seed)
@@ -339,7 +339,7 @@ def request(items):
 @pytest.mark.parametrize("whole", [0, 4000])
 @pytest.mark.parametrize("make, tolerance", [
     (logistic, 1e-12), (mlp, 1e-12), (served, 1e-12), (partial(served, np.float32), 2e-6)])
-def test_fast_serving_equals_the_plain_forward_pass_also_right_after_learning(
+def test_the_scores_of_every_bag_are_those_of_its_published_parameters(
         make, tolerance, whole, monkeypatch):
     """The scores of every bag are those of its published parameters, biases too. A stale table of
     projected items is the bug to fear: compare before and after publishing, with items projected

@@ -114,7 +114,34 @@ def test_the_tour_runs_whole_and_draws_the_posteriors(tmp_path):
     assert (tmp_path / "out/posteriors.svg").exists()
 
 
+def test_parts_of_the_tour_can_be_pasted_into_python():
+    text = (ROOT / "tests/exercises/tour.py").read_text(encoding="utf-8").split("# %% Section 5.2")[0]
+    done = subprocess.run([sys.executable, "-i"], input=text, cwd=ROOT, capture_output=True, text=True)
+    assert "6. weights of the eight samples" in done.stdout
+    assert "Error" not in done.stderr
+
+
 # ---------------------------------------------------------------- PAPER.md
+
+def test_algorithm_2_is_the_online_loop_with_one_model_and_no_fakes():
+    """Written out: greedy, split in order of arrival, one gradient step for each mini-batch. It is
+    here, not in test_guideboot.py, as hand-outs have that file, and may lack these lines."""
+    env = Synthetic(3)
+    model, same = (LogisticBag(35, [np.random.default_rng(5)]) for _ in range(2))
+    for _ in range(5):                                           # lines 2-12
+        X_on, r_on = [], []
+        for _ in range(6):
+            X = env.observe()
+            a = int(model.scores(0, X).argmax())
+            X_on.append(X[a])
+            r_on.append(env.pull(a))
+        for half in (slice(0, 3), slice(3, 6)):
+            model.update(np.array(X_on)[None, half], np.ones((1, 3)), np.array(r_on)[None, half])
+        model.publish()
+    agent = guideboot.Agent(same, np.random.default_rng(0))
+    guideboot.online(agent, Synthetic(3), 30, 6, 2)
+    assert (same.theta == model.theta).all()
+
 
 @pytest.mark.parametrize("algorithm", LISTING)
 def test_every_line_of_a_listing_has_a_row_that_quotes_the_statement_under_its_mark(algorithm):

@@ -86,7 +86,9 @@ def test_an_answer_is_told_in_words_and_nothing_asks_for_help(capsys):
 
 
 @pytest.mark.parametrize("words", [["x", "pytest"], ["99", "pytest"], ["1"],
-                                   ["1", "nothing.py"], ["--answers", "1"], ["--answer"]])
+                                   ["1", "nothing.py"], ["--answers", "1"], ["--answer"],
+                                   ["1", "pytest", "-v"], ["1", "pytest", "-xvv"],
+                                   ["1", "pytest", "--verbose"]])
 def test_a_wrong_call_is_one_line(words, capsys):
     with pytest.raises(SystemExit) as end:
         silent_bug.main(words)
