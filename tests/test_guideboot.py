@@ -6,7 +6,6 @@ import itertools
 import math
 import re
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,7 +19,6 @@ import guideboot as gb
 import nn
 import run_arms
 
-ROOT = Path(gb.__file__).parent
 SEEDS = st.integers(0, 2 ** 32 - 1)
 EVERY_ROW = np.array(list(itertools.product((0, 1, 2), (3, 4), (5, 6, 7))))     # (18, 3)
 
@@ -140,13 +138,11 @@ def test_what_guideboot_trains_with(options, alpha):
 
 # ---------------------------------------------------------------- Algorithm 1: history and replay
 
-@pytest.mark.parametrize("features, smallest", [
-    (256, np.uint8), (257, np.uint16), (65_536, np.uint16), (65_537, np.uint32)])
-def test_history_takes_the_smallest_type_that_holds_every_id(features, smallest):
+def test_history_takes_the_smallest_type_that_holds_every_id():
     """256 ids are 0 to 255, which fit one byte; one more id does not. A reward takes one byte."""
-    history = gb.History(1, features)
-    assert history.X.dtype == smallest
-    assert history.r.dtype == np.int8
+    types = [gb.History(1, features).X.dtype for features in (256, 257, 65_536, 65_537)]
+    assert types == [np.uint8, np.uint16, np.uint16, np.uint32]
+    assert gb.History(1, 2).r.dtype == np.int8
 
 
 def test_what_a_history_of_any_size_gives_back():
@@ -237,12 +233,6 @@ def test_online_buffers_of_any_size_reach_every_model_whole_shuffled_and_in_mini
     assert any((X[0] != X[1]).any() for X, w, y in samples)     # every model has its own order
     for parts, whole in zip(zip(*agent.given("update")), zip(*samples)):        # X, w and y
         assert (np.concatenate(parts, axis=1) == np.concatenate(whole, axis=1)).all()
-
-
-def test_a_buffer_is_one_mini_batch_unless_told_otherwise():
-    agent = Recorder()
-    agent.learn_from(EVERY_ROW, np.zeros(18, int))
-    assert [X.shape for X, w, y in agent.given("update")] == [(3, 18, 3)]
 
 
 # ---------------------------------------------------------------- both loops
@@ -576,25 +566,3 @@ def test_guided_mean_and_the_loops_own_sampling_follow_the_enumerated_distributi
     X, r = history.resample((20_000, n), rng)
     w, y = gb.fake_samples(r, gb.guidance(density(X), alpha), rng)
     assert follows(y.sum(axis=1) / w.sum(axis=1), *expected)
-
-
-# ---------------------------------------------------------------- the paper is visible
-
-# The lines of every listing. PAPER.md quotes the statement at each, which test_readme.py compares.
-LISTING = {1: range(1, 24), 2: range(1, 13), 3: range(1, 25)}
-
-
-def marked(algorithm):
-    """{line of the listing: the statements that carry its mark}"""
-    found = {}
-    for line in [*(ROOT / "guideboot.py").open(), *(ROOT / "nn.py").open()]:
-        code, _, comment = line.partition("  # ")
-        for first, last in re.findall(rf"Alg{algorithm}:(\d+)(?:-(\d+))?", comment):
-            for number in range(int(first), int(last or first) + 1):
-                found.setdefault(number, []).append(code.strip())
-    return found
-
-
-@pytest.mark.parametrize("algorithm", LISTING)
-def test_every_line_number_of_the_listing_stands_at_a_statement(algorithm):
-    assert sorted(marked(algorithm)) == list(LISTING[algorithm])

@@ -135,20 +135,6 @@ def test_adam_equals_the_textbook_on_all_rows_or_on_those_given(lazy, seed, opti
         np.testing.assert_allclose(parameter[row], expected, rtol=1e-10, atol=1e-12)
 
 
-def test_adams_first_two_steps_worked_by_hand():
-    """Learning rate 0.1, gradients 1 then -2. Step 1: m_hat = v_hat = 1, so the move is 0.1.
-
-    Step 2: m = 0.9 * 0.1 - 0.1 * 2 = -0.11, m_hat = -0.11 / 0.19; v = 0.999 * 0.001 + 0.001 * 4
-    = 0.004999, v_hat = 0.004999 / 0.001999; the move is 0.1 * m_hat / sqrt(v_hat) = -0.036610.
-    """
-    theta = np.array([0.0])
-    adam = nn.Adam(theta, 0.1)
-    adam.step(np.array([1.0]))
-    assert theta[0] == pytest.approx(-0.1, abs=1e-8)
-    adam.step(np.array([-2.0]))
-    assert theta[0] == pytest.approx(-0.1 + 0.036610, abs=1e-6)
-
-
 def test_moments_of_dead_units_do_not_become_subnormal_and_move_nothing():
     """One gradient of 1e-4, then zeros: 0.9^2000 is far below float32's smallest normal number,
     1.2e-38, and with beta2 = 0.9 the second moment decays as far."""
@@ -368,15 +354,6 @@ def test_a_mask_multiplies_the_units_of_the_last_layer(make):
 
 
 # ---------------------------------------------------------------- in the loops
-
-@pytest.mark.parametrize("loop", [partial(gb.replay, every=4), gb.online])
-def test_networks_learn_which_arm_is_the_best(loop):
-    """A random choice has a regret of 0.8 - 0.35 a step. With 30 seeds none had 0.2 of it."""
-    env = envs.Scored(envs.BernoulliArms(0, y=[0.1, 0.2, 0.3, 0.8]), 1000)
-    bag = nn.MLPBag(1, 4, generators(5), 0.01, hidden=32)
-    loop(gb.GuideBoot(bag, default_rng(0), gb.Harmonic(4)), env, 1000, 16)
-    assert env.regret.sum() < 0.4 * 1000 * (0.8 - 0.35)
-
 
 def test_either_bag_runs_on_either_task():
     ads = envs.Ads(0, "A", scale=0.01)

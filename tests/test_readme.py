@@ -15,7 +15,6 @@ import pytest
 import guideboot
 from envs import Synthetic
 from nn import LogisticBag
-from test_guideboot import LISTING, marked
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -23,6 +22,7 @@ PAPER = (ROOT / "PAPER.md").read_text(encoding="utf-8")
 FOLD = r"(?:\n<details>.*\n\n)?"                               # what is printed may be in a fold
 OUTPUT = r"(?:    .*\n|\n(?=    [^$]))*"
 COMMANDS = re.findall(rf"^    \$ (.*)\n{FOLD}({OUTPUT})", README + PAPER, re.M)
+LISTING = {1: range(1, 24), 2: range(1, 13), 3: range(1, 25)}  # the lines of every algorithm
 
 
 @pytest.fixture(scope="module")
@@ -109,23 +109,20 @@ def test_the_readmes_live_system_learns():
     assert len(scope["r_on"]) == 88
 
 
-def test_the_tour_runs_whole_and_draws_the_posteriors(tmp_path):
-    assert "0.2577" in run(tmp_path, str(ROOT / "tests/exercises/tour.py"))
+def test_the_tour_runs_whole_or_pasted_part_by_part_and_draws_the_posteriors(tmp_path):
+    tour = ROOT / "tests/exercises/tour.py"
+    assert "0.2577" in run(tmp_path, str(tour))
     assert (tmp_path / "out/posteriors.svg").exists()
-
-
-def test_parts_of_the_tour_can_be_pasted_into_python():
-    text = (ROOT / "tests/exercises/tour.py").read_text(encoding="utf-8").split("# %% Section 5.2")[0]
-    done = subprocess.run([sys.executable, "-i"], input=text, cwd=ROOT, capture_output=True, text=True)
-    assert "6. weights of the eight samples" in done.stdout
-    assert "Error" not in done.stderr
+    pasted = tour.read_text(encoding="utf-8").split("# %% Section 5.2")[0]
+    done = subprocess.run([sys.executable, "-i"], cwd=ROOT, input=pasted, capture_output=True,
+                          text=True)
+    assert "6. weights of" in done.stdout and "Error" not in done.stderr
 
 
 # ---------------------------------------------------------------- PAPER.md
 
 def test_algorithm_2_is_the_online_loop_with_one_model_and_no_fakes():
-    """Written out: greedy, split in order of arrival, one gradient step for each mini-batch. It is
-    here, not in test_guideboot.py, as hand-outs have that file, and may lack these lines."""
+    """Written out, in order of arrival. (Not in test_guideboot.py, which hand-outs have.)"""
     env = Synthetic(3)
     model, same = (LogisticBag(35, [np.random.default_rng(5)]) for _ in range(2))
     for _ in range(5):                                           # lines 2-12
@@ -143,11 +140,23 @@ def test_algorithm_2_is_the_online_loop_with_one_model_and_no_fakes():
     assert (same.theta == model.theta).all()
 
 
+def marked(algorithm):
+    """{line of the listing: the statements that carry its mark}"""
+    found = {}
+    for line in [*(ROOT / "guideboot.py").open(), *(ROOT / "nn.py").open()]:
+        code, _, comment = line.partition("  # ")
+        for first, last in re.findall(rf"Alg{algorithm}:(\d+)(?:-(\d+))?", comment):
+            for number in range(int(first), int(last or first) + 1):
+                found.setdefault(number, []).append(code.strip())
+    return found
+
+
 @pytest.mark.parametrize("algorithm", LISTING)
 def test_every_line_of_a_listing_has_a_row_that_quotes_the_statement_under_its_mark(algorithm):
     section = PAPER.split(f"### Algorithm {algorithm}")[1].split("\n#")[0]
     rows = re.findall(r"^\| (\d+) \| .+? \| `(.+?)` \|", section, re.M)
     assert [int(number) for number, _ in rows] == sorted(LISTING[algorithm])
     found = marked(algorithm)
+    assert sorted(found) == sorted(LISTING[algorithm])
     for number, statement in rows:
         assert statement in found[int(number)], (number, statement, found[int(number)])
