@@ -44,8 +44,8 @@ class MyDensity:
     def update(self, X):
         self.eq_7.update(X)
 
-    def __call__(self, X):        # of ids that come back: a visitor's keeps rho below 1 for ever
-        return self.eq_7(X[..., :2])
+    def __call__(self, X):
+        return self.eq_7(X[..., :2])    # of ids that come back: a visitor's keeps it below 1
 """,
     "ex07_staleness": """
 def as_many_steps(c):
@@ -80,7 +80,8 @@ class PHE(Agent):
 class GuidedPHE(GuideBoot):
     a = 1
 
-    def samples(self, X, r):      # GuideBoot's two fakes are a click and a non-click, no coins
+    def samples(self, X, r):
+        # GuideBoot's two fakes are a click and a non-click, no coins.
         g = guidance(self.density(X), self.alpha)
         joined = self.rng.binomial(self.a, g)
         return 1 + joined, r + self.rng.binomial(joined, 0.5)

@@ -172,15 +172,13 @@ def test_marks_are_for_functions_alone_and_for_exercises_by_their_own_check(
 
 
 def test_an_exercise_that_ends_python_or_never_ends_costs_itself_alone(tmp_path, monkeypatch):
-    monkeypatch.setattr(handout, "SECONDS", 3)
     handout.main(["lab", "--out", str(tmp_path / "student")])
-    for exercise, line, said in (("ex01_predict", "import sys; sys.exit(0)", handout.NO_END),
-                                 ("ex02_prior", "while True: pass", "no end after 3 s"),
-                                 ("ex03_ties", "x = (", "SyntaxError")):
-        path = tmp_path / f"student/tests/exercises/{exercise}.py"
-        path.write_text(f"{path.read_text(encoding='utf-8')}\nBY_INDEX_IS = CLICKS_A = 1\n"
-                        f"GUIDED_MEAN_B = 1\n{line}\n", encoding="utf-8")
-        assert said in handout.verdict(handout.of_exercise, tmp_path / "student", exercise)
+    for line, seconds, said in (("exit(0)", 99, handout.NO_END), ("x = (", 99, "SyntaxError"),
+                                ("__import__('time').sleep(99)", 1, "no end after 1 s")):
+        monkeypatch.setattr(handout, "SECONDS", seconds)
+        path = tmp_path / "student/tests/exercises/ex04_moments.py"
+        path.write_text(f"{RIGHT['ex04_moments']}\n{line}\n", encoding="utf-8")
+        assert said in handout.verdict(handout.of_exercise, tmp_path / "student", path.stem)
 
 
 @pytest.mark.parametrize("words, out, says", [

@@ -21,7 +21,7 @@ def first_largest(scores, rng):
 BY_INDEX_IS = None
 
 
-def regret(argmax, runs=80, steps=400, m=10):
+def regret(argmax, runs=40, steps=400, m=10):
     """Mean regret of the bootstrap with this argmax, over runs that are the same for each."""
     ours = guideboot.argmax
     guideboot.argmax = argmax

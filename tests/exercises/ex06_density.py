@@ -43,13 +43,16 @@ class Shop:
         sells = np.tile([0.2] * 7 + [0.6], (4, 1))
         self._y = stream(seed, "weights").permuted(sells, axis=1)    # (departments, offers)
         self.rewards, self.t = stream(seed, "rewards"), -1
+        offers = np.arange(32).reshape(4, 8)
+        self.X = np.stack([offers, 32 + offers, offers], axis=2)     # (departments, offers, 3)
+        self.X[::2, :, 0] = self.X[::2, :1, 0]                       # one item, eight pictures
+        self.X[1::2, :, 1] = self.X[1::2, :1, 1]                     # one picture, eight items
 
     def observe(self):
         self.t += 1
         self.department = self.t % 4
-        offers = 8 * self.department + np.arange(8)
-        X = np.column_stack([offers, 32 + offers, np.full(8, 64 + self.t)])
-        X[:, self.department % 2] = X[0, self.department % 2]        # one item, or one picture
+        X = self.X[self.department]
+        X[:, 2] = 64 + self.t                                        # a visitor never seen before
         return X
 
     def _expected(self):
