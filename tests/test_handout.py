@@ -101,7 +101,8 @@ def test_the_lecturers_page_says_what_is_cut_and_how_many_lines():
 def test_the_lab_lacks_nothing_but_answers_and_its_bug_hunt_has_no_spoilers_to_read(tmp_path):
     handout.main(["lab", "--out", str(tmp_path / "lab")])
     given = {path.name: path.read_text(encoding="utf-8") for path in tmp_path.rglob("*.*")}
-    assert given.keys() > {"PAPER.md", "tour.py"} and "solutions.py" not in given
+    assert given.keys() > {"PAPER.md", "tour.py"}
+    assert not given.keys() & {"solutions.py", "why.py"}     # the latter tells exercise 5
     assert not [name for name, text in given.items() if "NotImplementedError(\"1 of" in text]
     answer = bug(3)[0]
     assert not [name for name, text in given.items() if answer[:30] in text]
@@ -171,8 +172,11 @@ def test_marks_are_for_functions_alone_and_for_exercises_by_their_own_check(
     assert text.endswith(f"check.__defaults__ = ({SEEDS['ex06_density']},)\n")
 
 
-def test_an_exercise_that_ends_python_or_never_ends_costs_itself_alone(tmp_path, monkeypatch):
+def test_a_file_that_ends_python_or_never_ends_costs_itself_alone(tmp_path, monkeypatch):
     handout.main(["lab", "--out", str(tmp_path / "student")])
+    (tmp_path / "student/baselines.py").write_text("import os\nos._exit(0)\n")
+    assert handout.NO_END in handout.verdict(
+        handout.of_function, tmp_path / "student", "baselines.Giro", ["baselines.Giro"])
     for line, seconds, said in (("exit(0)", 99, handout.NO_END), ("x = (", 99, "SyntaxError"),
                                 ("__import__('time').sleep(99)", 1, "no end after 1 s")):
         monkeypatch.setattr(handout, "SECONDS", seconds)
