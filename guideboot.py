@@ -27,10 +27,10 @@ from nn import check, positive, probability, sum_last, whole
 # ---------------------------------------------------------------- guidance: Eq. 4-7
 
 def guidance(rho, alpha):
-    """Probability of each fake sample: Eq. 5 (Eq. 4 for arms), capped at 1: min(alpha / rho, 1).
+    """Probability of each fake sample: Eq. 5 (Eq. 4 for arms), capped at 1.
 
-    Written alpha / max(rho, alpha): the same number, and an input never seen (rho = 0) gets g = 1.
-    The loops count before they learn, so that they never ask for one.
+    An input never seen (rho = 0, a number or in an array) gets g = 1, and NumPy has nothing to warn
+    of. The loops count before they learn, so that they never ask for one.
     """
     return alpha / np.maximum(rho, alpha)                           # Alg1:15 Alg3:17
 

@@ -1,7 +1,8 @@
 """Find the silent bug: run the project with a bug chosen by its number, without being told which.
 
-  python tests/silent_bug.py 0 run_synthetic.py --runs 2 --steps 1000    0 has no bug, to compare
-  python tests/silent_bug.py 3 run_synthetic.py --runs 2 --steps 1000    which rows differ now?
+  python tests/silent_bug.py 0 run_synthetic.py --untuned --runs 2 --steps 1000    0 has no bug
+  python tests/silent_bug.py 3 run_synthetic.py --untuned --runs 2 --steps 1000    what differs now?
+  python tests/silent_bug.py 3 run_ads.py --untuned --runs 2 --steps 3000          and here?
   python tests/silent_bug.py 3 python -c "import nn; ..."  a probe of your own, or a file of yours
   python tests/silent_bug.py 3 pytest                      in which modules' tests does it show?
   python tests/silent_bug.py 3 pytest -rf                  a hint: the names of those that fail
@@ -9,13 +10,14 @@
 
 Begin with the tables. Nothing crashes: each bug is one that people make and that a plot does not
 shout about. Some are in the methods of run_synthetic.py, some in the network of run_ads.py, some in
-both. A script writes into out/bug3. Without -rf the tests are dots and F's by file, as a test's
-name states the property that the bug breaks. The bugs are written into a copy of the project that
-is thrown away; the files you see have none. Call its functions, but to read the copy, or
-silent_bug_spoilers.py, is to read the answer.
+both. A script writes into out/bug3. Without -rf the tests are dots and F's by file, as a name tells
+where to look; -v, which tells all names, is refused. The bugs are written into a copy of the
+project that is thrown away; the files you see have none. Call its functions, but to read the copy,
+or silent_bug_spoilers.py, is to read the answer.
 """
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -82,6 +84,8 @@ def main(argv=None):
     what, *options = args.what or [""]
     if what not in ("pytest", "python") and not (ROOT / what).is_file():
         parser.error(f"what to run must be pytest, python or a script, got {what!r}")
+    if what == "pytest" and any(re.match("-[a-z]*v|--v", word) for word in options):
+        parser.error("pytest -v tells the names of all tests: those that fail are told by -rf")
     with tempfile.TemporaryDirectory() as folder:
         copy_with_bug(args.number, folder)
         words, where = command(args.number, what, options, folder)

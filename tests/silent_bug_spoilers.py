@@ -23,7 +23,7 @@ BUGS = [
     ("GuideBoot draws fakes once, when a row is shown, and keeps them in the history (it overrides "
      "`remember`), instead of anew for every resampled row with the density of now: fakes of the "
      "first steps never fade. In `online`, which has no history, there are none.",
-     "test_guideboot.py::test_guideboot_gives_every_record_the_fakes_of_its_own_density",
+     "test_guideboot.py::test_what_guideboot_trains_with",
      [("guideboot.py", "g = guidance(rho, self.alpha)",
        "return np.ones(r.shape), r\n\n    def remember(self, history, x, r):\n"
        "        history.append(x, r)\n        g = guidance(self.density(x), self.alpha)"),
@@ -34,38 +34,38 @@ BUGS = [
 
     ("guideboot.History.resample draws one resample for all K models: what differs between them "
      "is how they began (and their fakes), not the data.",
-     "test_guideboot.py::test_resampling_is_uniform_over_the_whole_history_with_replacement",
+     "test_guideboot.py::test_what_a_history_of_any_size_gives_back",
      [("guideboot.py", "drawn = (self.size * rng.random(shape)).astype(np.intp)",
        "drawn = (self.size * rng.random(shape[1:])).astype(np.intp)\n"
        "        drawn = np.tile(drawn, (shape[0], 1))")]),
 
     ("nn.ServedAds.publish projects the items once, before the first update, and never again: "
      "decisions are made with an old half of the first layer.",
-     "test_nn.py::test_fast_serving_equals_the_plain_forward_pass_also_right_after_learning",
+     "test_nn.py::test_the_scores_of_every_bag_are_those_of_its_published_parameters",
      [("nn.py", "        if len(self.ads) <= PROJECT_ALL:",
        "        if len(self.ads) <= PROJECT_ALL and self.table_optimizer.t == 0:")]),
 
     ("The square root of the bonus is missing in both upper confidence bounds, "
      "baselines.DeepUCB1.choose and baselines.GLMUCB.bounds.",
-     "test_baselines.py::test_glm_ucb_bound_equals_the_formula_with_a_plain_inverse",
+     "test_baselines.py::test_glm_ucb_chooses_as_stated",
      [("baselines.py", "np.sqrt(2.0 * math.log(t) / count)", "2.0 * math.log(t) / count"),
       ("baselines.py", "math.sqrt(math.log(t + 1)) * np.sqrt(norm2)",
        "math.log(t + 1) * norm2")]),
 
     ("guideboot.argmax takes the first of several largest scores, as NumPy's does, not a random "
      "one: where all are equal, the first candidate is always shown.",
-     "test_guideboot.py::test_ties_are_broken_at_random",
+     "test_guideboot.py::test_argmax_is_an_index_of_the_largest_score",
      [("guideboot.py", "int(ties[int(len(ties) * rng.random())])", "int(ties[0])")]),
 
     ("baselines.OBB.samples weighs the samples but not their clicks: a click of weight 3 counts as "
      "one click in three, one of weight 0 as a click without a trial.",
-     "test_baselines.py::test_obb_weights_are_poisson_one_per_model_and_sample",
+     "test_baselines.py::test_what_obb_trains_with",
      [("baselines.py", "return w, w * r\n", "return w, r\n")]),
 
     ("baselines.Giro.remember adds its pseudo pairs to a copy of the history that is thrown away: "
-     "no model is ever trained on them, and Giro is a bootstrap, if with settings of its own (so its "
-     "row is not Bootstrap's).",
-     "test_baselines.py::test_giro_adds_whole_pairs_to_the_history_or_to_the_arm_that_was_pulled",
+     "no model is ever trained on them, and Giro is a bootstrap, if with settings of its own (so "
+     "its row is not Bootstrap's).",
+     "test_baselines.py::test_giro_on_rows_and_on_arms",
      [("baselines.py", "import math\n", "import copy\nimport math\n"),
       ("baselines.py", "            history.append(x, 0)",
        "            history = copy.copy(history)\n            history.append(x, 0)")]),

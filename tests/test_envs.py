@@ -6,11 +6,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from numpy.random import default_rng
 
-import baselines
 import envs
-import guideboot as gb
 
 
 def test_streams_differ_by_seed_purpose_and_model_and_repeat_exactly():
@@ -228,19 +225,6 @@ def test_ads_come_and_go_and_candidates_are_those_that_are_live_each_once(task):
         assert len(set(items)) == len(items)
         seen.update(items)
     assert seen == set(env._live(env.day).nonzero()[0])
-
-
-def test_the_mix_of_contexts_follows_the_hour_and_popularity_is_skewed():
-    """Half a day moves a quarter of the mass at least; three values have a quarter of it."""
-    env = ads("A", 0.1)
-    popularities = [env.table[:, 1]]
-    for day in (1.0, 1.5):
-        ids, _, _ = env._draw_contexts(default_rng(0), day, 4000)
-        assert (ids[:, 0] == int(day % 1 * env.context_sizes[0])).all()
-        popularities.append(ids[:, 1])
-    shares = [np.bincount(ids, minlength=env.features) / len(ids) for ids in popularities]
-    assert (np.sort(shares)[:, -3:].sum(axis=1) > 0.25).all()
-    assert abs(shares[1] - shares[2]).sum() / 2 > 0.25
 
 
 @pytest.mark.parametrize("task", "AB")

@@ -6,7 +6,6 @@ import itertools
 import math
 import re
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,7 +19,6 @@ import guideboot as gb
 import nn
 import run_arms
 
-ROOT = Path(gb.__file__).parent
 SEEDS = st.integers(0, 2 ** 32 - 1)
 EVERY_ROW = np.array(list(itertools.product((0, 1, 2), (3, 4), (5, 6, 7))))     # (18, 3)
 
@@ -65,8 +63,7 @@ def test_densities_equal_brute_force_counts(seed, buffers):
             density.update(X)
         shown = np.vstack([shown, X])
     times = (EVERY_ROW[:, None] == shown).sum(axis=1)   # (18, 3): rows shown that share this id
-    with np.errstate(divide="ignore"):
-        harmonic = 1 / (1 / times).sum(axis=1)          # 0 for an id never seen
+    harmonic = np.array([0 if 0 in n else 1 / sum(1 / n) for n in times])
     X = EVERY_ROW.reshape(2, 9, 3)                      # (K, B, J), as in the loops
     for density, expected in zip(densities, (times[:, 0], times[:, 1], harmonic, harmonic)):
         with np.errstate(all="raise"):
@@ -109,7 +106,8 @@ def test_fused_fakes_equal_literally_appended_rows(seed, B):
 
 # ---------------------------------------------------------------- a method: choose x learn from
 
-def test_ties_are_broken_at_random():
+def test_argmax_is_an_index_of_the_largest_score():
+    """Ties are broken at random."""
     rng = default_rng(0)
     scores = np.array([1.0, 3.0, 3.0, 0.0, 3.0])
     assert follows([gb.argmax(scores, rng) for _ in range(3000)], [1, 2, 4])
@@ -132,7 +130,7 @@ def test_agent_follows_a_random_published_model():
 
 
 @pytest.mark.parametrize("options, alpha", [({}, 1.0), (dict(alpha=0.5), 0.5)])
-def test_guideboot_gives_every_record_the_fakes_of_its_own_density(options, alpha):
+def test_what_guideboot_trains_with(options, alpha):
     """Two models, 30,000 records with the densities 0, 1 and 10 in turn: g = min(alpha / rho, 1)"""
     def density(X):
         return np.array([0.0, 1.0, 10.0])[X[..., 0]]
@@ -149,16 +147,14 @@ def test_guideboot_gives_every_record_the_fakes_of_its_own_density(options, alph
 
 # ---------------------------------------------------------------- Algorithm 1: history and replay
 
-@pytest.mark.parametrize("features, smallest", [
-    (256, np.uint8), (257, np.uint16), (65_536, np.uint16), (65_537, np.uint32)])
-def test_history_takes_the_smallest_type_that_holds_every_id(features, smallest):
+def test_history_takes_the_smallest_type_that_holds_every_id():
     """256 ids are 0 to 255, which fit one byte; one more id does not. A reward takes one byte."""
-    history = gb.History(1, features)
-    assert history.X.dtype == smallest
-    assert history.r.dtype == np.int8
+    types = [gb.History(1, features).X.dtype for features in (256, 257, 65_536, 65_537)]
+    assert types == [np.uint8, np.uint16, np.uint16, np.uint32]
+    assert gb.History(1, 2).r.dtype == np.int8
 
 
-def test_resampling_is_uniform_over_the_whole_history_with_replacement():
+def test_what_a_history_of_any_size_gives_back():
     """3,000 rows, for which 1,024 are doubled twice; 150,000 draws find each 50 times or so."""
     history = gb.History(2, 6000)
     for i in range(3000):
@@ -246,31 +242,6 @@ def test_online_buffers_of_any_size_reach_every_model_whole_shuffled_and_in_mini
     assert any((X[0] != X[1]).any() for X, w, y in samples)     # every model has its own order
     for parts, whole in zip(zip(*agent.given("update")), zip(*samples)):        # X, w and y
         assert (np.concatenate(parts, axis=1) == np.concatenate(whole, axis=1)).all()
-
-
-def test_a_buffer_is_one_mini_batch_unless_told_otherwise():
-    agent = Recorder()
-    agent.learn_from(EVERY_ROW, np.zeros(18, int))
-    assert [X.shape for X, w, y in agent.given("update")] == [(3, 18, 3)]
-
-
-def test_algorithm_2_is_the_online_loop_with_one_model_and_no_fakes():
-    """Written out: greedy, split in order of arrival, one gradient step for each mini-batch."""
-    env = envs.Synthetic(3)
-    model = bag(1, 35, seed=5)
-    for _ in range(5):                                  # lines 2-12
-        X_on, r_on = [], []
-        for _ in range(6):
-            X = env.observe()
-            a = int(model.scores(0, X).argmax())
-            X_on.append(X[a])
-            r_on.append(env.pull(a))
-        for half in (slice(0, 3), slice(3, 6)):
-            model.update(np.array(X_on)[None, half], np.ones((1, 3)), np.array(r_on)[None, half])
-        model.publish()
-    agent = gb.Agent(bag(1, 35, seed=5), default_rng(0))
-    gb.online(agent, envs.Synthetic(3), 30, 6, 2)
-    assert (agent.bag.theta == model.theta).all()
 
 
 # ---------------------------------------------------------------- both loops
@@ -611,25 +582,3 @@ def test_guided_mean_and_the_loops_own_sampling_follow_the_enumerated_distributi
     X, r = history.resample((20_000, n), rng)
     w, y = gb.fake_samples(r, gb.guidance(density(X), alpha), rng)
     assert follows(y.sum(axis=1) / w.sum(axis=1), *expected)
-
-
-# ---------------------------------------------------------------- the paper is visible
-
-# The lines of every listing. PAPER.md quotes the statement at each, which test_readme.py compares.
-LISTING = {1: range(1, 24), 2: range(1, 13), 3: range(1, 25)}
-
-
-def marked(algorithm):
-    """{line of the listing: the statements that carry its mark}"""
-    found = {}
-    for line in [*(ROOT / "guideboot.py").open(), *(ROOT / "nn.py").open()]:
-        code, _, comment = line.partition("  # ")
-        for first, last in re.findall(rf"Alg{algorithm}:(\d+)(?:-(\d+))?", comment):
-            for number in range(int(first), int(last or first) + 1):
-                found.setdefault(number, []).append(code.strip())
-    return found
-
-
-@pytest.mark.parametrize("algorithm", LISTING)
-def test_every_line_number_of_the_listing_stands_at_a_statement(algorithm):
-    assert sorted(marked(algorithm)) == list(LISTING[algorithm])

@@ -17,10 +17,11 @@ def first_largest(scores, rng):
     raise NotImplementedError("see numpy.argmax; an int, please")
 
 
-BY_INDEX_IS = None                # "better", "worse" or "the same"
+# Its regret, beside that of random ties: "better", "worse" or "the same".
+BY_INDEX_IS = None
 
 
-def regret(argmax, runs=80, steps=400, m=10):
+def regret(argmax, runs=40, steps=400, m=10):
     """Mean regret of the bootstrap with this argmax, over runs that are the same for each."""
     ours = guideboot.argmax
     guideboot.argmax = argmax

@@ -3,15 +3,16 @@
   python tests/exercises/handout.py week1                     writes the folder out/week1
   python tests/exercises/handout.py guideboot.learn nn.MLPBag.gradient --out mine
   python tests/exercises/handout.py lab                       the whole project, without answers
-  python tests/exercises/handout.py week1 --mark FOLDER       which functions of it are right?
+  python tests/exercises/handout.py week1 --mark A B C        what is right in these folders?
 
 Signatures, docstrings and the marks of the listings stay; a body raises NotImplementedError with
 the place in the paper. The project's own tests are the check. Answers, spoilers and history are
-left out. The project itself is never changed.
+left out, also those of exercises that were solved in the project: their blanks are the names that
+tests/solutions.py defines. The project itself is never changed.
 
 To mark, each function is tested alone: in the student's module, but with the project's own bodies
-of the others of the set, and with the project's other files and tests. Exercises get the project's
-own check, too. It runs what students wrote, with your rights.
+of the others of the set, and with the project's other files and tests. Each exercise is run alone,
+too, by the project's check. It runs what students wrote, with your rights.
 """
 import argparse
 import ast
@@ -25,10 +26,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tests"))
+
+from solutions import RIGHT, SEEDS
+
 SETS = {
     "lab": (),
     "week1": ("guideboot.guidance", "guideboot.Harmonic", "guideboot.fake_samples",
-              "guideboot.guided_distribution", "guideboot.beta_moments"),
+              "guideboot.guided_distribution", "guideboot.beta_moments",
+              "guideboot.guided_before_moments"),
     "week2": ("nn.log_loss_gradient", "nn.LogisticBag.gradient", "guideboot.argmax",
               "guideboot.Agent.choose", "guideboot.History.resample"),
     "week3": ("guideboot.serve", "guideboot.learn", "baselines.OBB.samples",
@@ -36,14 +42,20 @@ SETS = {
     "week4": ("nn.network", "nn.MLPBag.gradient", "baselines.TSBLR.draw",
               "baselines.GLMUCB.bounds"),
 }
-TWINS = {"guideboot.Harmonic": "guideboot.FastHarmonic"}         # either gives the other away
+TWINS = (("guideboot.Harmonic", "guideboot.FastHarmonic"),       # either gives the other away
+         ("guideboot.beta_moments", "guideboot.guided_before_moments"),
+         ("nn.network", "nn.ServedAds.scores"))
 MODULES = ("guideboot", "nn", "baselines", "envs")
 FILES = ("run_*.py", "lab/*.py", "results/tuned.json", "pytest.ini", "requirements.txt",
-         "tests/conftest.py", "tests/exercises/*.*",
+         "tests/conftest.py", "tests/exercises/pytest.ini",
+         *(f"tests/exercises/{name}.py" for name in ("conftest", "helper", "tour", *RIGHT)),
          *(f"{module}.py" for module in MODULES),
          *(f"tests/test_{module}.py" for module in MODULES))
 LAB_FILES = (*FILES, "PAPER.md", "tests/silent_bug.py")
-LEFT_OUT = ("handout.py", "solutions.py", "README.md")
+LEFT_OUT = ("why.py", "study.py")                # the first tells exercise 5, the second imports it
+BLANK = 'raise NotImplementedError("this is for you to write")'
+SECONDS = 120                                    # for the tests of one function, or one exercise
+NO_END = "it ends Python before its tests are done"
 PLACE = r"Eq\. \d|Alg\. \d line \d+|Sections? \d(?:\.\d)?(?: and \d)?|Alg(?:orithm )?\d(?::\d+)?"
 SPOILERS = "tests/silent_bug_spoilers.py"
 SETUP = r"    python3 -m venv .*?requirements\.txt"                      # a line of the README
@@ -58,12 +70,11 @@ called. (PAPER.md and the results, which some comments mention, are in the whole
 
 Set up, once; then check, as often as you like (on Windows write `.venv\\Scripts` for `.venv/bin`;
 where a hint says `python`, it is this one).
-It stops at the first test that fails, and a line with `E` says what is missing or wrong. (`not
-listing` leaves out a test of the marks, which says nothing about your code.)
+It stops at the first test that fails, and a line with `E` says what is missing or wrong.
 
 {setup}
 
-    .venv/bin/python -m pytest -x -q --tb=short -k "not listing" {tests}
+    .venv/bin/python -m pytest -x -q --tb=short {tests}
 
 When it passes, `.venv/bin/python tests/exercises/tour.py` runs on what you wrote. The exercises,
 `.venv/bin/python -m pytest tests/exercises`, need some of these functions too.
@@ -84,14 +95,25 @@ On Windows write `.venv\\Scripts` for `.venv/bin`.
 
 
 def named(text, name):
-    """The syntax tree of a function or class, by its name; and the functions with a body in it."""
+    """The syntax tree of a function or class, by its name; None if there is none."""
     node = ast.parse(text)
     for part in name.split(".")[1:]:
         inner = [n for n in getattr(node, "body", ()) if getattr(n, "name", None) == part]
         node = inner[0] if inner else None
+    return node
+
+
+def functions(node):
+    """The functions with a body: this one, or those of this class."""
     nodes = node.body if isinstance(node, ast.ClassDef) else [node]
-    functions = [n for n in nodes if isinstance(n, ast.FunctionDef)]
-    return node, [n for n in functions if len(n.body) > (ast.get_docstring(n) is not None)]
+    return [n for n in nodes if isinstance(n, ast.FunctionDef)
+            and len(n.body) > (ast.get_docstring(n) is not None)]
+
+
+def twins(name):
+    """What has to be cut with a name: itself, and the twin of what it is, or is a part of."""
+    pairs = [pair for pair in TWINS if any(f"{name}.".startswith(f"{one}.") for one in pair)]
+    return [name, *(one for pair in pairs for one in pair if not f"{name}.".startswith(f"{one}."))]
 
 
 def place(text, node):
@@ -107,11 +129,16 @@ def cut(text, name, number="1 of 1"):
 
     The lines stood where now, from line `start` (the first is 0), there are `length` others.
     """
-    node, functions = named(text, name)
+    node = named(text, name)
     error = f'raise NotImplementedError("{number}, {name}: {place(text, node)}")'
+    return without_bodies(text, functions(node), error)
+
+
+def without_bodies(text, cut, error):
+    """The text with this error in place of the bodies of some functions; what was cut."""
     lines = text.splitlines(keepends=True)
     removed = []
-    for function in reversed(functions):
+    for function in reversed(cut):
         start, end = function.body[0].lineno - 1, function.end_lineno
         if ast.get_docstring(function) is not None:
             start = function.body[0].end_lineno
@@ -122,6 +149,46 @@ def cut(text, name, number="1 of 1"):
     return "".join(lines), removed
 
 
+def defined(node):
+    """The names that a statement defines."""
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        return [node.name]
+    return [n.id for n in ast.walk(node)
+            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+
+
+def parts(text, exercise):
+    """The statements of an exercise: those that fill in its blanks, and the others."""
+    blanks = {name for node in ast.parse(RIGHT[exercise]).body for name in defined(node)}
+    nodes = ast.parse(text).body
+    filled = [node for node in nodes if blanks.intersection(defined(node))]
+    return filled, [node for node in nodes if node not in filled]
+
+
+def is_blank(function):
+    return ast.unparse(function.body[-1]).startswith("raise NotImplementedError(") and (
+        len(function.body) == 1 + (ast.get_docstring(function) is not None))
+
+
+def emptied(text, exercise):
+    """The text of an exercise with its blanks blank, as it was if nothing is filled in."""
+    filled, _ = parts(text, exercise)
+    for i, node in reversed([*enumerate(filled)]):
+        names = defined(node)
+        if {*names} <= {name for earlier in filled[:i] for name in defined(earlier)}:
+            new = []                                         # an answer after the blank
+        elif functions(node):
+            solved = [function for function in functions(node) if not is_blank(function)]
+            text, _ = without_bodies(text, solved, BLANK)
+            continue
+        else:
+            new = [f"{', '.join(names)} = {', '.join(['None'] * len(names))}\n"]
+        lines = text.splitlines(keepends=True)
+        lines[node.lineno - 1:node.end_lineno] = new
+        text = "".join(lines)
+    return text
+
+
 def copy_project(out, patterns=FILES):
     """Copy these files of the project, but no answers, to a folder."""
     for path in (path for pattern in patterns for path in ROOT.glob(pattern)):
@@ -129,6 +196,9 @@ def copy_project(out, patterns=FILES):
             copy = out / path.relative_to(ROOT)
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, copy)
+            text = path.read_text(encoding="utf-8")
+            if path.stem in RIGHT and emptied(text, path.stem) != text:
+                copy.write_text(emptied(text, path.stem), encoding="utf-8")
 
 
 def write_lab(out):
@@ -161,7 +231,7 @@ def write(names, out):
 
 def put(text, name, original):
     """The text of a student's module, with this function or class as the original has it."""
-    theirs, ours = named(text, name)[0], named(original, name)[0]
+    theirs, ours = named(text, name), named(original, name)
     if theirs is None:
         return text
     lines, body = text.splitlines(), original.splitlines()[ours.lineno - 1:ours.end_lineno]
@@ -169,52 +239,76 @@ def put(text, name, original):
 
 
 def pytest(folder, *words):
-    return subprocess.run([sys.executable, "-m", "pytest", *words], cwd=folder, text=True,
-                          capture_output=True, timeout=600)
+    """Its return code, and what it prints."""
+    try:
+        done = subprocess.run([sys.executable, "-m", "pytest", *words], cwd=folder, text=True,
+                              capture_output=True, stdin=subprocess.DEVNULL, timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        raise TimeoutError(f"no end after {SECONDS} s")
+    return done.returncode, done.stdout
 
 
-def verdict(name, names, student):
-    """Of one function of a student: "right", or "wrong" and what the first test to fail says."""
+def of_function(desk, student, name, names):
+    """Of one function of a student: "right", or what the first test to fail says."""
     module = name.split(".")[0]
     text = (student / f"{module}.py").read_text(encoding="utf-8")
     original = (ROOT / f"{module}.py").read_text(encoding="utf-8")
+    for other in names:
+        if other != name and other.split(".")[0] == module:
+            text = put(text, other, original)
+    (desk / f"{module}.py").write_text(text, encoding="utf-8")
+    code, printed = pytest(desk, "-x", "-q", "--tb=short", f"tests/test_{module}.py")
+    if code == 0 and " passed" in printed:
+        return "right"
+    return "wrong: " + (re.findall("^E +(.*)", printed, re.M) or [NO_END])[0]
+
+
+def not_theirs(text, exercise):
+    """The parts of an exercise that are no blanks: imports, what measures, the check."""
+    _, others = parts(text, exercise)
+    ours = [ast.get_source_segment(text, node) for node in others
+            if not isinstance(node, (ast.Expr, ast.If))]     # the statement, and `if __name__ ...`
+    if exercise in SEEDS:
+        ours.append(f"check.__defaults__ = ({SEEDS[exercise]},)")
+    return "\n\n\n" + "\n\n\n".join(ours) + "\n"
+
+
+def of_exercise(desk, student, exercise):
+    """Of one exercise of a student: "solved", or a hint."""
+    file = f"tests/exercises/{exercise}.py"
+    text = (student / file).read_text(encoding="utf-8")
+    if emptied(text, exercise) == text:
+        return "nothing filled in"
+    original = (ROOT / file).read_text(encoding="utf-8")
+    (desk / file).write_text(text + not_theirs(original, exercise), encoding="utf-8")
+    _, printed = pytest(desk, file)
+    return (re.findall(f"^{exercise[2:4]} {exercise[5:]} +(.*)", printed, re.M) or [NO_END])[-1]
+
+
+def verdict(judge, *arguments):
+    """What `judge` says, at a desk of its own: a copy of the project. No error goes further."""
     with TemporaryDirectory() as desk:
         copy_project(Path(desk))
         try:
-            for other in names:
-                if other != name and other.split(".")[0] == module:
-                    text = put(text, other, original)
-            Path(desk, f"{module}.py").write_text(text, encoding="utf-8")
-            done = pytest(desk, "-x", "-q", "--tb=short", "-k", "not listing",
-                          f"tests/test_{module}.py")
-        except (SyntaxError, subprocess.TimeoutExpired) as error:
-            return f"wrong: {error}"
-    said = re.findall("^E +(.*)", done.stdout, re.M) or ["see its tests"]
-    return "right" if done.returncode == 0 else f"wrong: {said[0]}"
-
-
-def not_theirs(text):
-    """The parts of an exercise that are no blanks: imports, what measures, the check."""
-    parts = [ast.get_source_segment(text, node) for node in ast.parse(text).body]
-    blank = re.compile(r'""".*|if __name__.*|.* = None(, None)?|.*NotImplementedError.*', re.S)
-    return "\n\n\n" + "\n\n\n".join(part for part in parts if not blank.fullmatch(part)) + "\n"
+            return judge(Path(desk), *arguments)
+        except (OSError, SyntaxError, ValueError) as error:
+            return f"{type(error).__name__}: {error}".splitlines()[0]
 
 
 def mark(names, student):
-    """Print which of the functions are right, then which of the exercises are solved."""
-    verdicts = {name: verdict(name, names, student) for name in names}
-    for name, said in verdicts.items():
-        print(f"{name:30} {said}")
-    if names:
-        print(f"\n{list(verdicts.values()).count('right')} of {len(names)} functions right\n")
-    with TemporaryDirectory() as desk:
-        copy_project(Path(desk))
-        for path in Path(desk).glob("tests/exercises/ex*.py"):
-            theirs = student / path.relative_to(desk)
-            if theirs.is_file():
-                text = theirs.read_text(encoding="utf-8") + not_theirs(path.read_text("utf-8"))
-                path.write_text(text, encoding="utf-8")
-        print(pytest(desk, "tests/exercises").stdout.strip())
+    """Print of each function and each exercise what it is; return both totals in one line."""
+    print(f"\n{student}")
+    right = solved = 0
+    for name in names:
+        said = verdict(of_function, student, name, names)
+        right += said == "right"
+        print(f"  {name:34} {said}")
+    for exercise in RIGHT:
+        said = verdict(of_exercise, student, exercise)
+        solved += said == "solved"
+        print(f"  {exercise:34} {said}")
+    totals = f"{solved} of {len(RIGHT)} exercises solved"
+    return f"{right} of {len(names)} functions right, {totals}" if names else totals
 
 
 def main(argv=None):
@@ -223,18 +317,25 @@ def main(argv=None):
     parser.error = lambda message: parser.exit(2, f"handout.py: {message}\n")
     parser.add_argument("names", nargs="+", help=f"functions, classes, or a set: {', '.join(SETS)}")
     parser.add_argument("--out", metavar="DIR", help="a new folder (default: out/NAME)")
-    parser.add_argument("--mark", metavar="DIR", help="a student's folder; nothing is written")
+    parser.add_argument("--mark", metavar="DIR", nargs="+", default=(),
+                        help="students' folders; nothing is written")
     args = parser.parse_args(argv)
+    if "lab" in args.names and len(args.names) > 1:
+        parser.error("lab is the whole project, nothing is cut: no other names, please")
     names = {}                                                   # in their order, each once
     for name in (name for word in args.names for name in SETS.get(word, (word,))):
         module = name.split(".")[0]
-        if module not in MODULES or not named((ROOT / f"{module}.py").read_text("utf-8"), name)[1]:
-            parser.error(f"names must be functions of {', '.join(MODULES)}, got {name!r}")
-        names |= dict.fromkeys([name, TWINS.get(name, name)])
+        if module not in MODULES or not functions(
+                named((ROOT / f"{module}.py").read_text("utf-8"), name)):
+            parser.error(f"names must be functions of {', '.join(MODULES)}, or one of the sets "
+                         f"{', '.join(SETS)}, got {name!r}")
+        names |= dict.fromkeys(twins(name))
+    for folder in args.mark:
+        if not Path(folder, "guideboot.py").is_file():
+            parser.error(f"argument --mark: must be folders with guideboot.py, got {folder!r}")
     if args.mark:
-        if not Path(args.mark, "guideboot.py").is_file():
-            parser.error(f"argument --mark: must be a folder with guideboot.py, got {args.mark!r}")
-        mark(names, Path(args.mark))
+        totals = [f"{folder}: {mark(names, Path(folder))}" for folder in args.mark]
+        print("", *totals, sep="\n")
         return
     out = Path(args.out or f"out/{args.names[0]}")
     if out.exists():

@@ -7,7 +7,8 @@ of the paper, PREDICT, run the part, look at the function, then change what is s
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+here = Path(globals().get("__file__", "tests/exercises/tour.py"))    # pasted, there is no __file__
+sys.path.insert(0, str(here.resolve().parents[2]))
 
 import numpy as np
 
@@ -41,6 +42,7 @@ print("\n2. weights", w, "clicks", y)
 history = History(fields=1, features=10)
 for i in (7, 8, 9):
     history.append([i], i % 2)
+
 X, r = history.resample((2, 5), np.random.default_rng(1))
 print("\n3. resampled ids of two models:", *X[:, :, 0])
 # CHANGE (2, 5) to (1000, 3) and count the resamples that hold all three: 3!/3^3 = 2/9 of them?

@@ -1,4 +1,4 @@
-"""9. What the weights of OBB and the pairs of Giro cost (Section 5.1).
+"""8. What the weights of OBB and the pairs of Giro cost (Section 5.1).
 
 OBB gives every sample of the stream a weight from Poisson(1), drawn once for each model. Giro
 puts, with probability a, a pseudo pair (x, 0), (x, 1) into the history beside a real sample. How
@@ -13,8 +13,9 @@ import numpy as np
 from baselines import OBB, Giro
 from guideboot import AdCount, GuideBoot, History
 
-# A mean with weights w varies as much as a plain mean of (sum w)^2 / (sum w^2) rewards.
-WORTH = None                      # this number over that of all rewards, for Poisson(1) and many
+# A mean with weights w varies as much as a plain mean of (sum w)^2 / (sum w^2) rewards. This number
+# over that of all rewards, for Poisson(1) and many of them:
+WORTH = None
 
 
 def giro_share(a):

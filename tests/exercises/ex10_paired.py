@@ -1,10 +1,10 @@
-"""11. How many runs until two methods can be told apart? (Figure 3: "50 random runs")
+"""10. How many runs until two methods can be told apart? (Figure 3: "50 random runs")
 
 Run number i of every method faces the same arms and the same luck. The mean difference of n paired
 runs has the standard error sd(x - y) / sqrt(n); without pairing it is sqrt((var(x) + var(y)) / n).
 A difference is seen (two-sided, at 5 %) if it is 1.96 standard errors from 0; to be seen in 80 % of
 such experiments, the true one must be 0.84 further away. Then predict: does pairing save more runs
-if clicks are counted, or if regret is? `python tests/exercises/ex11_paired.py measure` tells.
+if clicks are counted, or if regret is? `python tests/exercises/ex10_paired.py measure` tells.
 Explain: what is regret a difference to?
 """
 import helper
@@ -22,7 +22,8 @@ def runs_needed(x, y, paired):
                               "n; use ddof=1")
 
 
-SAVES_MORE_FOR = None             # "clicks" or "regret"
+# "clicks" or "regret".
+SAVES_MORE_FOR = None
 
 
 def scores(method, runs=60, steps=200):

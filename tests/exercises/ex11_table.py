@@ -1,9 +1,9 @@
-"""12. A table of your own as a bandit, with and without crossed ids (envs.Labelled).
+"""11. A table of your own as a bandit, with and without crossed ids (envs.Labelled).
 
 Every row is a request, every class of the label a candidate; reward 1 for the right one. The table
 SKY has the columns sky, trip, go: one goes by bike under a clear sky, by bus in the rain, by sledge
 in the snow. Without crossed ids, candidate a of a row has the ids [a, sky, trip]: look at
-envs.Labelled and nn.LogisticBag.scores, and at `python tests/exercises/ex12_table.py measure`.
+envs.Labelled and nn.LogisticBag.scores, and at `python tests/exercises/ex11_table.py measure`.
 """
 import tempfile
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""10. Perturbed-history exploration, and what guidance adds to it (Section 5.1, beside Giro).
+"""9. Perturbed-history exploration, and what guidance adds to it (Section 5.1, beside Giro).
 
 PHE (Kveton et al. 2019, arXiv 1902.10089) puts `a` pseudo-rewards beside every real reward, each a
 fair coin. As a method here it is one hook, `samples`, of about three lines: the weights w and the

@@ -1,10 +1,10 @@
-"""8. Staleness: what does a larger buffer cost? (Section 4.1)
+"""7. Staleness: what does a larger buffer cost? (Section 4.1)
 
 Online GuideBoot serves c requests with the same models and then learns from them by n mini-batches.
 Predict: is the regret with c = 512 higher than with c = 8, lower, or the same within 20 %? On the
 synthetic task, with n = 4 mini-batches as in run_synthetic.py; then with as many steps of Adam for
 every c; and then, with as many steps, on ten arms, where the gaps are large. Measure: `python
-tests/exercises/ex08_staleness.py measure`. Explain: what costs more on the synthetic task, to act
+tests/exercises/ex07_staleness.py measure`. Explain: what costs more on the synthetic task, to act
 on old models or to learn in few steps? Why are the arms another case?
 """
 import helper
@@ -21,7 +21,8 @@ def as_many_steps(c):
     raise NotImplementedError("there are 2048 / c learning phases of n steps each")
 
 
-SYNTHETIC_WITH_4 = None           # "higher", "lower" or "the same"
+# With c = 512, beside c = 8: "higher", "lower" or "the same".
+SYNTHETIC_WITH_4 = None
 SYNTHETIC_AS_MANY = None
 ARMS_AS_MANY = None
 
