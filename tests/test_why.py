@@ -66,6 +66,19 @@ def test_the_lift_of_an_arm_is_what_enumeration_gives(n, share, alpha):
 
 # ---------------------------------------------------------------- the cells
 
+@pytest.mark.parametrize("s, alpha", [(0, 0.03), (0, 4.0), (3, 1.0), (12, 4.0), (11, 4.0)])
+def test_the_lift_in_standard_deviations_tends_to_its_limit(s, alpha):
+    """alpha / sqrt(s + alpha): with alpha = 4 it is 1 at s = 12 = alpha (alpha - 1).
+
+    E[F/(n+F)] and the standard deviation have errors of order 1/n, so a ten times larger n has a
+    ten times smaller one.
+    """
+    limit = alpha / math.sqrt(s + alpha)
+    error = [why.lift(s, n, alpha)[1] / limit - 1 for n in (1000, 10_000)]
+    assert abs(error[1]) < 0.01
+    assert error[0] / error[1] == pytest.approx(10, rel=0.1)
+
+
 @pytest.mark.parametrize("method, options", [
     (run_synthetic.guideboot, {}), (run_synthetic.bootstrap, dict(fakes="none")),
     (run_synthetic.greedy, dict(fakes="none", models=1)),
