@@ -253,8 +253,11 @@ def with_density(method, kind):
 
 
 def reference(results, row):
-    """The row whose values on the same seeds are subtracted from this one's: another method's at
-    the same value, or the method's own at the value that was tuned for it when the file was made."""
+    """The row whose values on the same seeds are subtracted from this one's.
+
+    It is another method's at the same value, or the method's own at the value that was tuned for it
+    when the file was made.
+    """
     *name, value = row
     experiment = "ads" if "setting" in results.columns else "synthetic"
     minus = SWEEPS[experiment][results.columns[-1]][2]

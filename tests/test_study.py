@@ -179,7 +179,8 @@ def test_claims_are_signed_so_that_above_zero_supports_the_paper():
     swept = tables.Results(("setting", "method", "giro_alpha"))
     for alpha, tuned, mean in ((0.003, "ads", 0.02), (0.2, "changed", 0.01)):
         for seed, reward in around(mean).items():
-            swept.add(("replay", "Giro", alpha), seed, {"numbers": {"reward": reward}, "tuned": tuned})
+            record = {"numbers": {"reward": reward}, "tuned": tuned}
+            swept.add(("replay", "Giro", alpha), seed, record)
     claims += study.giro_claim(swept)
     claims += study.shuffle_claim({(kind, rate): around(i) for i, kind in enumerate(order)})
     for (text, *_), verdict in zip(claims, study.verdicts(claims)):
