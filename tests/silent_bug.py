@@ -18,6 +18,7 @@ or silent_bug_spoilers.py, is to read the answer.
 import argparse
 import os
 import re
+import signal
 import shutil
 import subprocess
 import sys
@@ -93,4 +94,6 @@ def main(argv=None):
 
 
 if __name__ == "__main__":
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)        # `| head` is no error
     sys.exit(main())

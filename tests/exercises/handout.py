@@ -338,12 +338,15 @@ def main(argv=None):
         print("", *totals, sep="\n")
         return
     out = Path(args.out or f"out/{args.names[0]}")
-    if out.exists():
+    if out.exists() or out.parts[0].startswith("~"):
         parser.error(f"argument --out: must be a new folder, got {str(out)!r}")
-    if names:
-        write(names, out)
-    else:
-        write_lab(out)
+    try:
+        if names:
+            write(names, out)
+        else:
+            write_lab(out)
+    except OSError as error:
+        parser.error(f"argument --out: cannot write {error.filename}: {error.strerror}")
     print(f"{out}: {len(names)} to write; start with its README.md")
 
 

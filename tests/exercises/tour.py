@@ -4,9 +4,12 @@ Open it in an editor that runs cells (`# %%`), or paste a part into `python -i` 
 project's folder, or run it whole: `python tests/exercises/tour.py`, some seconds. Read the section
 of the paper, PREDICT, run the part, look at the function, then change what is suggested.
 """
+import signal
 import sys
 from pathlib import Path
 
+if hasattr(signal, "SIGPIPE"):
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)            # `| head` is no error
 here = Path(globals().get("__file__", "tests/exercises/tour.py"))    # pasted, there is no __file__
 sys.path.insert(0, str(here.resolve().parents[2]))
 
