@@ -15,7 +15,9 @@ from hypothesis import Phase, settings
 
 settings.register_profile("project", deadline=None, derandomize=True, database=None,
                           max_examples=60)
-# For test_silent_bug.py: any example that fails will do, the smallest takes seconds to find.
+# For test_silent_bug.py: any example that fails will do, the smallest takes seconds to find; for
+# test_handout.py the first, for what is missing fails at once.
 settings.register_profile("any-example", settings.get_profile("project"),
                           phases=(Phase.explicit, Phase.generate))
+settings.register_profile("one-example", settings.get_profile("any-example"), max_examples=1)
 settings.load_profile("project")

@@ -53,7 +53,7 @@ def test_the_right_answer_is_accepted(name):
     judge(name, RIGHT[name])
 
 
-@pytest.mark.parametrize("seeds", [SEEDS["ex06_density"], range(2000, 2016), range(3000, 3016)])
+@pytest.mark.parametrize("seeds", [SEEDS["ex06_density"][:8], range(2000, 2008), range(3000, 3008)])
 def test_a_density_is_not_right_by_luck(seeds):
     assert str(seeds) not in source("ex06_density")
     judge("ex06_density", RIGHT["ex06_density"], seeds)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 if hasattr(signal, "SIGPIPE"):
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)            # `| head` is no error
+
 here = Path(globals().get("__file__", "tests/exercises/tour.py"))    # pasted, there is no __file__
 sys.path.insert(0, str(here.resolve().parents[2]))
 
