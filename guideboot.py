@@ -400,7 +400,7 @@ def guided_distribution(s, n, alpha):
     clicks = bootstrap_distribution(s, n)[1]                        # of S
     fakes = binomial(n, guidance(n, positive("alpha", alpha)))      # of F1, and of F0
     P = np.zeros((2 * n + 1, 2 * n + 1))                            # P[S + F1, F1 + F0]
-    for F1 in range(n + 1):
+    for F1 in np.flatnonzero(fakes):                                # with a probability above 0
         S_plus_F1 = slice(F1, F1 + n + 1)                           # S from 0 to n
         F1_plus_F0 = slice(F1, F1 + n + 1)                          # F0 from 0 to n
         P[S_plus_F1, F1_plus_F0] += fakes[F1] * np.outer(clicks, fakes)
