@@ -399,12 +399,14 @@ def guided_distribution(s, n, alpha):
     """
     clicks = bootstrap_distribution(s, n)[1]                        # of S
     fakes = binomial(n, guidance(n, positive("alpha", alpha)))      # of F1, and of F0
-    P = np.zeros((2 * n + 1, 2 * n + 1))                            # P[S + F1, F1 + F0]
-    for F1 in np.flatnonzero(fakes):                                # with a probability above 0
+    most = np.flatnonzero(fakes)[-1]                                # more of either: probability 0
+    fakes = fakes[:most + 1]
+    P = np.zeros((n + most + 1, 2 * most + 1))                      # P[S + F1, F1 + F0]
+    for F1 in range(most + 1):
         S_plus_F1 = slice(F1, F1 + n + 1)                           # S from 0 to n
-        F1_plus_F0 = slice(F1, F1 + n + 1)                          # F0 from 0 to n
+        F1_plus_F0 = slice(F1, F1 + most + 1)                       # F0 from 0 to most
         P[S_plus_F1, F1_plus_F0] += fakes[F1] * np.outer(clicks, fakes)
-    values = np.arange(2 * n + 1)[:, None] / (n + np.arange(2 * n + 1))
+    values = np.arange(n + most + 1)[:, None] / (n + np.arange(2 * most + 1))
     values, index = np.unique(values, return_inverse=True)          # equal fractions are one value
     p = np.bincount(index.ravel(), P.ravel())
     return values[p > 0], p[p > 0]
