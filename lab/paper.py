@@ -23,6 +23,7 @@ PAPER = {
     ("online", "OBB"): ((0.0302, 0.0009), (0.0262, 0.0002)),
     ("online", "Online GuideBoot"): ((0.0317, 0.0004), (0.0270, 0.0002)),
 }
+BEST = {"replay": "GuideBoot", "online": "Online GuideBoot"}      # in the paper
 HEADINGS = {"replay": "Table 3 (Experience Replay)", "online": "Table 4 (Online)",
             "yardstick": "Yardsticks"}
 SCORE = "reward (expected CTR of the ads shown)"
@@ -40,7 +41,11 @@ def world_of(results):
 
 
 def ads_tables(results):
-    """Tables 3 and 4 as the paper has them, its numbers beside ours, and Figure 4."""
+    """Tables 3 and 4 as the paper has them, its numbers beside ours, and Figure 4.
+
+    "minus": the mean difference on the same seeds +- half-width of its 95 % interval. Runs in
+    worlds of their own differ by their worlds too, which is in the std, not in the differences.
+    """
     task, title = world_of(results)
     blocks, panels = [], {}
     for setting, heading in HEADINGS.items():
@@ -49,7 +54,8 @@ def ads_tables(results):
             continue
         theirs = "" if setting == "yardstick" else "; the paper's columns are on Tencent's logs"
         lines = [table_line(results, row, "AB".index(task)) for row in rows]
-        heads = ["Method", "reward", "std", "paper's", "std", "tuned on", "runs"]
+        minus = f"minus {BEST[setting]}" if setting in BEST else ""
+        heads = ["Method", "reward", "std", minus, "paper's", "std", "tuned on", "runs"]
         blocks += [f"{heading}: {title}{theirs}", tables.text_table(heads, lines)]
         if setting != "yardstick":
             finals = {row[1]: tables.finite(by_seed) for row, by_seed in rows.items()}
@@ -63,10 +69,17 @@ def ads_tables(results):
 def table_line(results, row, index):
     """A line of Table 3 or 4; index 0 is A's, 1 is B's."""
     by_seed = results.values()[row]
-    values = list(tables.finite(by_seed).values())
+    finals = tables.finite(by_seed)
+    values = list(finals.values())
+    best = (row[0], BEST.get(row[0]))
+    minus = ""
+    if row != best and best in results.values():
+        difference = tables.paired(finals, tables.finite(results.values()[best]))
+        minus = tables.plus_minus(*difference, "+.4f")
     mean = f"{np.mean(values):.4f}" if values else ""
     std = f"({np.std(values, ddof=1):.4f})" if len(values) > 1 else ""
     theirs = ["", ""]
     if row in PAPER:
         theirs = [f"{PAPER[row][index][0]:.4f}", f"({PAPER[row][index][1]:.4f})"]
-    return [row[1], mean, std, *theirs, results.known(row, "tuned"), tables.runs_text(by_seed)]
+    return [row[1], mean, std, minus, *theirs, results.known(row, "tuned"),
+            tables.runs_text(by_seed)]

@@ -18,7 +18,7 @@ import numpy as np
 
 from lab import alpha, charts, real, runs, tables, why
 from lab.command import call, number, parameters
-from lab.paper import PAPER, SCORE, ads_tables, world_of
+from lab.paper import BEST, PAPER, SCORE, ads_tables, world_of
 from lab.tables import label, parts
 
 import run_ads
@@ -43,7 +43,7 @@ RATES = (0.001, 0.003, 0.01, 0.03)
 MANY_RATES = tuple((0.0003 * 10 ** (np.arange(-2, 18) / 7)).round(5).tolist())
 PRECISIONS = (3.0, 10.0, 30.0, 100.0, 300.0)
 ADS_RATES = (0.0003, 0.001, 0.003, 0.01)
-MANY_ADS_RATES = tuple(np.geomspace(0.0003, 0.01, 12).round(5).tolist())
+MANY_ADS_RATES = tuple((0.0003 * (100 / 3) ** (np.arange(-2, 14) / 11)).round(5).tolist())
 EPSILONS = (0.0, 0.01, 0.03, 0.1, 0.3)
 GRIDS = {
     "synthetic": {
@@ -62,18 +62,19 @@ GRIDS = {
         "Ridge": dict(learning_rate=RATES, precision=PRECISIONS),
     },
     "ads": {
-        "e-greedy": dict(learning_rate=ADS_RATES, epsilon=(0.0, 0.05, 0.2)),
-        "e-greedy (decay)": dict(learning_rate=ADS_RATES, epsilon=(0.0, 0.1, 0.4)),
-        "Deep-TS-Beta": dict(learning_rate=ADS_RATES, shaping=(0.02, 0.1, 0.5)),
-        "Deep-UCB1": dict(learning_rate=ADS_RATES, ucb_strength=(0.0, 0.001, 0.01)),
-        "MC-Dropout": dict(learning_rate=ADS_RATES, dropout=(0.0, 0.2, 0.5)),
-        "Giro": dict(learning_rate=ADS_RATES, giro_alpha=(0.0, 0.003, 0.03)),
-        "GuideBoot": dict(learning_rate=ADS_RATES, alpha=(0.003, 0.03, 0.3)),
-        "Online GuideBoot": dict(learning_rate=ADS_RATES, alpha=(0.003, 0.03, 0.3)),
+        "e-greedy": dict(learning_rate=ADS_RATES, epsilon=(0.0, 0.01, 0.05, 0.2)),
+        "e-greedy (decay)": dict(learning_rate=ADS_RATES, epsilon=(0.0, 0.02, 0.1, 0.4)),
+        "Deep-TS-Beta": dict(learning_rate=ADS_RATES, shaping=(0.004, 0.02, 0.1, 0.5)),
+        "Deep-UCB1": dict(learning_rate=(0.001, 0.003, 0.01, 0.03),
+                          ucb_strength=(0.0, 0.0003, 0.001, 0.01)),
+        "MC-Dropout": dict(learning_rate=ADS_RATES, dropout=(0.0, 0.2, 0.5, 0.8)),
+        "Giro": dict(learning_rate=ADS_RATES, giro_alpha=(0.0, 0.001, 0.003, 0.03)),
+        "GuideBoot": dict(learning_rate=ADS_RATES, alpha=(0.0003, 0.003, 0.03, 0.3)),
+        "Online GuideBoot": dict(learning_rate=ADS_RATES, alpha=(0.0003, 0.003, 0.03, 0.3)),
         "Bootstrap": dict(learning_rate=MANY_ADS_RATES),
         "OBB": dict(learning_rate=MANY_ADS_RATES),
         "Greedy": dict(learning_rate=MANY_ADS_RATES),
-        "Ridge": dict(learning_rate=ADS_RATES, precision=(1.0, 10.0, 100.0)),
+        "Ridge": dict(learning_rate=ADS_RATES, precision=(0.1, 1.0, 10.0, 100.0)),
     },
 }
 APART = ("why", "half", "high")
@@ -318,7 +319,6 @@ def sweep_chart(title, words, score, methods, values, finals):
 
 # A claim is (text, the paper's words, {against: differences by seed}, number format), every
 # difference signed so that the claim says it is above 0.
-BEST = {"replay": "GuideBoot", "online": "Online GuideBoot"}
 CONTROLS = ("Greedy", "Ridge", "Random")
 IN_SHORT = ("GuideBoot is the best", "GuideBoot beats the other", "OBB loses", "Q3", "With context",
             "Online GuideBoot beats", "Without fakes", "Online GuideBoot is the best",

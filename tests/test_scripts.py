@@ -124,6 +124,9 @@ def test_the_ads_script_prints_the_papers_tables_and_adds_the_yardsticks(tmp_pat
     line = re.search(r"^GuideBoot .*$", table_3, re.M).group()
     assert f"{np.mean(ours):.4f}  ({np.std(ours, ddof=1):.4f})" in line
     assert "0.0280  (0.0006)" in line                        # the paper's
+    other = list(results.values()["replay", "Giro"].values())
+    line = re.search(r"^Giro .*$", table_3, re.M).group()
+    assert f" {np.mean(other) - np.mean(ours):+.4f} " in line
     line = re.search(r"^Online GuideBoot .*$", table_4, re.M).group()
     assert "0.0317  (0.0004)" in line
 

@@ -36,7 +36,7 @@ def test_every_method_has_as_many_configurations(experiment):
     assert min(tried.values()) > 1
 
 
-@pytest.mark.parametrize("experiment", set(runs.tuned_values()) - {"ads"})   # of other grids
+@pytest.mark.parametrize("experiment", runs.tuned_values())
 def test_the_tuned_values_are_the_best_on_seeds_of_their_own(experiment):
     results = tables.read_csv(next(RESULTS.glob(f"**/tune_{experiment}.csv")))
     seeds, = {frozenset(by_seed) for by_seed in results.records.values()}
