@@ -19,7 +19,7 @@ import warnings
 
 import numpy as np
 
-from guideboot import Agent, Arms, argmax, bootstrap_mean, check_density, largest
+from guideboot import Agent, argmax, check_density, largest
 from nn import (LogisticBag, ServedAds, check, not_negative, positive, probability, sigmoid,
                 sum_last, whole)
 
@@ -107,10 +107,9 @@ class DeepUCB1(Agent):
 
     def choose(self, X, t):
         """The `argmax` of the bounds, or of those never shown; `predicted_ctr` refuses inf, and
-        `check_density` a count below 0."""
-        count = self.density(X)                                  # (m,)
-        if not count.min() > 0:
-            check_density(count, (len(X),))
+        `counted` a count below 0."""
+        count = counted(self.density, X)                         # (m,)
+        if not count.all():
             return argmax((count == 0).astype(float), self.rng)
         bonus = self.strength * np.sqrt(2.0 * math.log(t) / count)
         return argmax(predicted_ctr(self.bag.scores(0, X)) + bonus, self.rng)
@@ -132,10 +131,19 @@ class DeepTSBeta(Agent):
         self.density.update(X)
 
     def choose(self, X, t):
-        total = np.maximum(self.density(X), 1.0) / self.shaping  # a + b, (m,)
+        count = counted(self.density, X)                         # (m,)
+        total = np.maximum(count, 1.0) / self.shaping            # a + b, (m,)
         ctr = predicted_ctr(self.bag.scores(0, X).astype(float))
         ctr = np.clip(ctr, 1e-6, 1.0 - 1e-6)
         return argmax(self.rng.beta(total * ctr, total * (1.0 - ctr)), self.rng)
+
+
+def counted(density, X):
+    """Count(ad_ID) of the candidates, (m,); one below 0 or nan is refused."""
+    count = density(X)
+    if not count.min() > 0:
+        check_density(count, (len(X),))
+    return count
 
 
 def predicted_ctr(logits):
@@ -350,19 +358,3 @@ class GLMUCB(LogisticPosterior):
 
     def choose(self, X, t):
         return argmax(self.bounds(X, t), self.rng)
-
-
-# ---------------------------------------------------------------- Bernoulli arms
-
-class GiroArms(Arms):
-    """Giro on Bernoulli arms: the bootstrap mean of a history that pseudo pairs have joined."""
-
-    def __init__(self, m, rng, alpha=0.5):
-        super().__init__(m, bootstrap_mean, rng)
-        self.alpha = probability("alpha of Giro", alpha)
-
-    def learn_from(self, X, r, n=1):
-        super().learn_from(X, r, n)
-        pairs = self.rng.binomial(1, self.alpha, len(r))
-        np.add.at(self.n, X[:, 0], 2 * pairs)
-        np.add.at(self.s, X[:, 0], pairs)

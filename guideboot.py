@@ -353,12 +353,18 @@ def check_fit(agent, env, loop):
 
 # ---------------------------------------------------------------- the multi-armed case: Section 3.4
 
-def beta_moments(s, n, alpha):
-    """Mean and variance of the posterior Beta(alpha + s, alpha + n - s), s clicks in n  (Eq. 2).
+def beta_parameters(s, n, alpha):
+    """alpha + s and alpha + n - s, for s clicks in n, numbers or arrays.
 
-    Right for a tiny alpha and s = n, too: alpha + (n - s), not (alpha + n) - s, which would be 0.
+    Written alpha + (n - s): with a tiny alpha and s = n, (alpha + n) - s would be 0.
     """
-    a, b = alpha + s, alpha + (n - s)
+    check("s", s, np.all(np.logical_and(0 <= s, s <= n)), f"0 to n, {n}")
+    return positive("alpha", alpha) + s, alpha + (n - s)
+
+
+def beta_moments(s, n, alpha):
+    """Mean and variance of the posterior Beta(alpha + s, alpha + n - s), s clicks in n  (Eq. 2)."""
+    a, b = beta_parameters(s, n, alpha)
     return a / (a + b), a * b / ((a + b) ** 2 * (a + b + 1))
 
 
@@ -368,7 +374,7 @@ def guided_before_moments(s, n, alpha):
     Rewards 0 and 1 join with weight alpha each and n + 2 alpha rewards are resampled (2 alpha a
     whole number). The paper's formulas are then exact, and the mean is Beta's.
     """
-    a, b = alpha + s, alpha + (n - s)
+    a, b = beta_parameters(s, n, alpha)
     return a / (a + b), a * b / (a + b) ** 3
 
 
@@ -425,56 +431,3 @@ def chance_to_win(B, A):
     less = below[np.searchsorted(values_A, values_B, "left")]       # P(A < b) for each value b of B
     up_to = below[np.searchsorted(values_A, values_B, "right")]     # P(A <= b)
     return float(p_B @ (less + up_to) / 2)
-
-
-def beta_chance_to_win(aB, bB, aA, bA):
-    """P(Beta(aB, bB) > Beta(aA, bA)) for a whole number aB: a finite sum of Beta functions."""
-    def log_beta(a, b):
-        return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
-
-    def term(i):
-        return math.exp(log_beta(aA + i, bA + bB) - math.log(bB + i)
-                        - log_beta(1 + i, bB) - log_beta(aA, bA))
-    return sum(term(i) for i in range(whole("aB", aB)))
-
-
-class Arms:
-    """An agent for m Bernoulli arms: it draws a mean for each arm and pulls the highest.
-
-    `draw(s, n, rng)` returns the means of arms with s clicks in n pulls; arms never pulled come
-    first.
-    """
-
-    def __init__(self, m, draw, rng):
-        self.s = np.zeros(m, int)                                   # clicks
-        self.n = np.zeros(m, int)                                   # pulls
-        self.draw, self.rng = draw, rng
-
-    def choose(self, X, t):
-        arms = X[:, 0]
-        if self.n[arms].min() == 0:
-            return argmax((self.n[arms] == 0).astype(float), self.rng)
-        return argmax(self.draw(self.s[arms], self.n[arms], self.rng), self.rng)
-
-    def learn_from(self, X, r, n=1):
-        np.add.at(self.n, X[:, 0], 1)
-        np.add.at(self.s, X[:, 0], r)
-
-
-def thompson_mean(s, n, rng, alpha=1.0):
-    """A draw from the posterior Beta(alpha + s, alpha + n - s) of every arm (Eq. 2)."""
-    return rng.beta(alpha + s, alpha + (n - s))
-
-
-def bootstrap_mean(s, n, rng):
-    """The mean of n rewards resampled from n with s clicks, for every arm (Eq. 3)."""
-    return rng.binomial(n, s / n) / n
-
-
-def guided_mean(s, n, rng, alpha=1.0):
-    """One draw of every arm's guided-bootstrap mean, distributed as `guided_distribution`."""
-    g = guidance(n, alpha)
-    S = rng.binomial(n, s / n)
-    F1 = rng.binomial(n, g)
-    F0 = rng.binomial(n, g)
-    return (S + F1) / (n + F1 + F0)

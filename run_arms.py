@@ -21,10 +21,9 @@ import numpy as np
 
 import baselines
 from envs import BernoulliArms, stream
-from guideboot import (Arms, beta_chance_to_win, beta_moments, bootstrap_distribution,
-                       bootstrap_mean, chance_to_win, guided_distribution, guided_mean, moments,
-                       online, thompson_mean)
-from nn import positive
+from guideboot import (argmax, beta_moments, beta_parameters, bootstrap_distribution,
+                       chance_to_win, guidance, guided_distribution, moments, online)
+from nn import positive, probability, whole
 
 RUNS = 20                # ours
 STEPS = 2_000            # ours
@@ -54,6 +53,17 @@ def example(alpha=1, n=50):
                    beta_chance_to_win(alpha, alpha + n, alpha + 1, alpha + n - 1))
     print("\nThe bootstrap's estimate for Ad_B is always 0: it wins only by a tie, "
           "when Ad_A's one click is not resampled.")
+
+
+def beta_chance_to_win(aB, bB, aA, bA):
+    """P(Beta(aB, bB) > Beta(aA, bA)) for a whole number aB: a finite sum of Beta functions."""
+    def log_beta(a, b):
+        return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
+
+    def term(i):
+        return math.exp(log_beta(aA + i, bA + bB) - math.log(bB + i)
+                        - log_beta(1 + i, bB) - log_beta(aA, bA))
+    return sum(term(i) for i in range(whole("aB", aB)))
 
 
 def histogram(distributions):
@@ -119,6 +129,64 @@ def figure(alpha=1):
                               panels, columns=3)
 
 
+# ---------------------------------------------------------------- agents for arms without context
+
+class Arms:
+    """An agent for m Bernoulli arms: it draws a mean for each arm and pulls the highest.
+
+    `draw(s, n, rng)` returns the means of arms with s clicks in n pulls; arms never pulled come
+    first.
+    """
+
+    def __init__(self, m, draw, rng):
+        self.s = np.zeros(m, int)                                   # clicks
+        self.n = np.zeros(m, int)                                   # pulls
+        self.draw, self.rng = draw, rng
+
+    def choose(self, X, t):
+        arms = X[:, 0]
+        if self.n[arms].min() == 0:
+            return argmax((self.n[arms] == 0).astype(float), self.rng)
+        return argmax(self.draw(self.s[arms], self.n[arms], self.rng), self.rng)
+
+    def learn_from(self, X, r, n=1):
+        np.add.at(self.n, X[:, 0], 1)
+        np.add.at(self.s, X[:, 0], r)
+
+
+def thompson_mean(s, n, rng, alpha=1.0):
+    """A draw from the posterior Beta(alpha + s, alpha + n - s) of every arm (Eq. 2)."""
+    return rng.beta(*beta_parameters(s, n, alpha))
+
+
+def bootstrap_mean(s, n, rng):
+    """The mean of n rewards resampled from n with s clicks, for every arm (Eq. 3)."""
+    return rng.binomial(n, s / n) / n
+
+
+def guided_mean(s, n, rng, alpha=1.0):
+    """One draw of every arm's guided-bootstrap mean, distributed as `guided_distribution`."""
+    g = guidance(n, alpha)
+    S = rng.binomial(n, s / n)
+    F1 = rng.binomial(n, g)
+    F0 = rng.binomial(n, g)
+    return (S + F1) / (n + F1 + F0)
+
+
+class GiroArms(Arms):
+    """Giro on Bernoulli arms: the bootstrap mean of a history that pseudo pairs have joined."""
+
+    def __init__(self, m, rng, alpha=0.5):
+        super().__init__(m, bootstrap_mean, rng)
+        self.alpha = probability("alpha of Giro", alpha)
+
+    def learn_from(self, X, r, n=1):
+        super().learn_from(X, r, n)
+        pairs = self.rng.binomial(1, self.alpha, len(r))
+        np.add.at(self.n, X[:, 0], 2 * pairs)
+        np.add.at(self.s, X[:, 0], pairs)
+
+
 # ---------------------------------------------------------------- the comparison, without context
 
 def guideboot(env, steps, seed, alpha=ALPHA):
@@ -139,7 +207,7 @@ def bootstrap(env, steps, seed):
 
 
 def giro(env, steps, seed, giro_alpha=GIRO_ALPHA):
-    online(baselines.GiroArms(env.features, stream(seed, "agent"), giro_alpha), env, steps, 1)
+    online(GiroArms(env.features, stream(seed, "agent"), giro_alpha), env, steps, 1)
 
 
 def random(env, steps, seed):

@@ -12,6 +12,7 @@ from numpy.random import default_rng
 import baselines
 import envs
 import guideboot as gb
+import run_arms
 from nn import LogisticBag, ServedAds
 from test_guideboot import follows
 
@@ -74,13 +75,13 @@ def test_giro_on_rows_and_on_arms(alpha):
     assert history.size == 2000 + 2 * pairs
     assert (history.X[:history.size] == [1, 5, 8]).all()
 
-    arms = baselines.GiroArms(3, default_rng(0), alpha)
+    arms = run_arms.GiroArms(3, default_rng(0), alpha)
     arms.learn_from(np.ones((2000, 1), int), np.zeros(2000, int))
     pairs = arms.s[1]
     assert abs(pairs - 2000 * alpha) <= 5 * math.sqrt(2000 * alpha * (1 - alpha))
     assert arms.n.tolist() == [0, 2000 + 2 * pairs, 0]
     assert arms.s.tolist() == [0, pairs, 0]
-    assert arms.draw is gb.bootstrap_mean
+    assert arms.draw is run_arms.bootstrap_mean
 
 
 # ---------------------------------------------------------------- a control: ridge
@@ -302,7 +303,7 @@ def test_a_posterior_over_many_ids_says_what_a_step_costs(monkeypatch, recwarn):
 def test_the_defaults_are_those_of_section_5():
     """And ours: a prior N(0, I)."""
     assert baselines.EpsilonGreedy(None, None).epsilon == 0.1
-    assert baselines.Giro(None, None).alpha == baselines.GiroArms(3, None).alpha == 0.5
+    assert baselines.Giro(None, None).alpha == run_arms.GiroArms(3, None).alpha == 0.5
     assert baselines.DeepUCB1(None, None, None).strength == 0.1
     assert baselines.DeepTSBeta(None, None, None).shaping == 0.25
     assert baselines.GLMUCB(2, 8, None).strength == baselines.TSBLR(2, 8, None).strength == 1.0
@@ -334,6 +335,7 @@ def posterior_after(*x):
     (lambda: baselines.GLMUCB(2, 8, None, 1.0, 1e308), r"strength must be 0 to 1e6, got 1e\+308"),
     (lambda: counted(baselines.DeepUCB1, math.nan), "a density must be 0 or more, got nan"),
     (lambda: counted(baselines.DeepUCB1, -1.0), "a density must be 0 or more, got -1.0"),
+    (lambda: counted(baselines.DeepTSBeta, -1.0), "a density must be 0 or more, got -1.0"),
     (lambda: run(gb.replay, baselines.Ridge), "bag must be a RidgeBag or RidgeAds"),
     (lambda: posterior_after(0, 9), "ids must be below 9, which is the bias, got 9"),
     (lambda: posterior_after(0, 8).newton(tolerance=0.0), "Newton's method left a gradient of"),

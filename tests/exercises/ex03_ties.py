@@ -9,6 +9,7 @@ import helper
 import numpy as np
 
 import guideboot
+import run_arms
 from envs import BernoulliArms, Scored, stream
 
 
@@ -23,17 +24,17 @@ BY_INDEX_IS = None
 
 def regret(argmax, runs=40, steps=400, m=10):
     """Mean regret of the bootstrap with this argmax, over runs that are the same for each."""
-    ours = guideboot.argmax
-    guideboot.argmax = argmax
+    ours = run_arms.argmax
+    run_arms.argmax = argmax
     total = 0.0
     try:
         for seed in range(runs):
             env = Scored(BernoulliArms(seed, m), steps)
-            agent = guideboot.Arms(m, guideboot.bootstrap_mean, stream(seed, "agent"))
+            agent = run_arms.Arms(m, run_arms.bootstrap_mean, stream(seed, "agent"))
             guideboot.online(agent, env, steps, c=1)
             total += env.regret.sum()
     finally:
-        guideboot.argmax = ours
+        run_arms.argmax = ours
     return total / runs
 
 

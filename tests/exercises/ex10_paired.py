@@ -11,9 +11,9 @@ import helper
 
 import numpy as np
 
-from baselines import GiroArms
 from envs import BernoulliArms, Scored, stream
-from guideboot import Arms, online, thompson_mean
+from guideboot import online
+from run_arms import Arms, GiroArms, thompson_mean
 
 
 def runs_needed(x, y, paired):
