@@ -131,8 +131,7 @@ class DeepTSBeta(Agent):
         self.density.update(X)
 
     def choose(self, X, t):
-        count = counted(self.density, X)                         # (m,)
-        total = np.maximum(count, 1.0) / self.shaping            # a + b, (m,)
+        total = np.maximum(counted(self.density, X), 1.0) / self.shaping     # a + b, (m,)
         ctr = predicted_ctr(self.bag.scores(0, X).astype(float))
         ctr = np.clip(ctr, 1e-6, 1.0 - 1e-6)
         return argmax(self.rng.beta(total * ctr, total * (1.0 - ctr)), self.rng)
