@@ -26,6 +26,7 @@ import numpy as np
 
 from nn import check, probability, sigmoid, whole
 
+INTP = np.dtype(np.intp)                                 # NumPy's type of an index
 STREAMS = ("weights", "contexts", "rewards", "agent", "models", "dropout")
 
 
@@ -64,7 +65,8 @@ class Checked:
         if X.dtype.kind not in "iu" or X.shape[1:] != (self.fields,) or len(X) == 0:
             raise ValueError(f"candidates must be whole numbers of shape (m, {self.fields}), m at "
                              f"least 1, got {X.dtype} of shape {X.shape}")
-        X = X.astype(np.intp, copy=False)
+        if X.dtype is not INTP:
+            X = X.astype(np.intp)
         if not ids_within(X, self.features):
             bad = X[(X < 0) | (X >= self.features)][0]
             raise ValueError(f"ids must be 0 to {self.features - 1} (env.features - 1), got {bad}")
@@ -73,8 +75,7 @@ class Checked:
 
     def pull(self, a):
         """The reward of candidate a, 0 or 1."""
-        whole_number = type(a) is int or isinstance(a, np.integer)
-        if not whole_number or not 0 <= a < self.m:
+        if type(a) is not int and not isinstance(a, np.integer) or not 0 <= a < self.m:
             raise ValueError(f"the chosen index must be whole, 0 to {self.m - 1}, got {a!r}")
         r = self.env.pull(a)
         if type(r) is int and 0 <= r <= 1:               # the usual case
