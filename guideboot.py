@@ -12,8 +12,10 @@ one array operation. PAPER.md has the listings line by line. The parts:
     the multi-armed case      Section 3.4, exactly: Eq. 2, Eq. 3, the guided distribution
 
 An input is a row x of J categorical ids, X is a stack of such rows, r are their rewards, 0 or 1;
-w and y are the weights and clicks that samples have with their fakes (the paper's y is another: an
-expected reward). Models come in bags of K (nn.py), tasks are environments (envs.py).
+w and y are the weights and clicks that samples have with their fakes (the paper's y is something
+else, an expected reward). Tasks are environments (envs.py). Models come in bags of K (nn.py), each
+in two copies: `bag.scores` asks the published ones, `bag.update` moves the others by a gradient
+step, and `bag.publish` copies these over. To build a bag is Alg1:2, Alg2:1 and Alg3:1.
 """
 import math
 from itertools import repeat
@@ -29,14 +31,14 @@ from nn import check, positive, probability, sum_last, whole
 def guidance(rho, alpha):
     """Probability of each fake sample: Eq. 5 (Eq. 4 for arms), capped at 1.
 
-    An input never seen (rho = 0, a number or in an array) gets g = 1, and NumPy has nothing to warn
-    of. The loops count before they learn, so that they never ask for one.
+    An input never seen (rho = 0) gets g = 1, without a warning. The loops count before they learn,
+    so that it does not occur there.
     """
     return alpha / np.maximum(rho, alpha)                           # Alg1:15 Alg3:17
 
 
 class AdCount:
-    """Density of Eq. 6: how often the id in one field was shown (the ad_ID: envs.AD_ID on the ads).
+    """Density of Eq. 6: how often the id in one field was shown (on the ads: field=envs.AD_ID).
 
     A density of your own needs these two methods. `update` gets the rows just shown: one row (J,)
     in `replay`, a buffer (c, J) in `online`. A call gets rows (..., J) and returns rho (...).
@@ -57,8 +59,8 @@ class Harmonic:
     """Density of Eq. 7: rho(x) = 1 / sum_j 1 / Count(x_j), an unscaled harmonic mean of J counts.
 
     Section 3.4 assumes rho >= 1 for every input seen, but rho is 1 / J when all counts are 1, and
-    may stay below 1 until they exceed J. An id never seen makes it 0. Every field has ids of its
-    own, so a row counts each of its ids once.
+    sure to be 1 or more only when all have reached J. An id never seen makes it 0. Every field has
+    ids of its own, so a row counts each of its ids once.
     """
 
     def __init__(self, features):
@@ -94,12 +96,13 @@ def fake_samples(r, g, rng):
 
     A fake repeats the input of a real sample, so no row is appended: the log-losses of (x, r), F1
     times (x, 1) and F0 times (x, 0) add up to w softplus(z) - y z, with the weight w = 1 + F1 + F0
-    and the clicks y = r + F1 (nn.log_loss). Returns w and y, both of the shape of r. One call of
-    rng.random(g.shape) draws all F1, a second one all F0. (view reads True as 1, without a copy.)
+    and the clicks y = r + F1 (nn.log_loss). The bag divides by the number of real samples, so that
+    a fake adds to the gradient and thins out nothing. Returns w and y, both of the shape of r. One
+    call of rng.random(g.shape) draws all F1, a second one all F0. (view reads True as 1.)
     """
     F1 = (rng.random(g.shape) < g).view(np.int8)                    # Alg1:16 Alg3:18   0 or 1
     F0 = (rng.random(g.shape) < g).view(np.int8)                    # Alg1:17 Alg3:19
-    return 1 + F1 + F0, r + F1                                      # Alg1:13 is the 1 and the r
+    return 1 + F1 + F0, r + F1                                      # Alg1:13, the real sample: 1, r
 
 
 # ---------------------------------------------------------------- a method: choosing, learning
@@ -116,8 +119,8 @@ def largest(scores):
 def argmax(scores, rng):
     """Index of the largest score (Alg. 1 line 8); ties, our choice, are broken at random.
 
-    `largest` finds it, and refuses a score that is not finite. Scores tie if they are exactly
-    equal; only then rng is asked, for one rng.random().
+    `largest` finds the first of them. Scores tie if they are exactly equal; only then rng is asked,
+    for one rng.random().
     """
     a = largest(scores)
     ties = (scores == scores[a]).nonzero()[0]
@@ -142,7 +145,7 @@ class Agent:
         """Part 1, decision-making (Eq. 1): the candidates X (m, J) of step t -> index of one.
 
         The `argmax` of a random model's scores. Steps count from 1; some methods explore by the
-        step. (rng.random is faster than integers.)
+        step.
         """
         k = int(self.bag.K * self.rng.random())                     # Alg1:6 Alg3:7   0 to K - 1
         scores = self.bag.scores(k, X)                              # Alg1:7 Alg2:6 Alg3:8   logits
@@ -163,12 +166,12 @@ class Agent:
         return np.ones(r.shape), r
 
     def learn_from(self, X, r, n=1):
-        """Online: learn from a full buffer X (c, J), r (c,) by n mini-batches."""
+        """Online: learn from a full buffer X (c, J), r (c,) in n mini-batches."""
         learn(self, X, r, n)                                        # below, part 2 of Algorithm 3
 
 
 def check_density(rho, shape):
-    """Refuse a density rho that has not a number for each row, 0 or more (and not nan)."""
+    """Refuse a density rho that is not one number for each row, 0 or more (and not nan)."""
     if np.shape(rho) != shape:
         raise ValueError(f"a density must have the rows' shape, {shape}, got {np.shape(rho)}")
     least = rho.min()
@@ -178,7 +181,7 @@ def check_density(rho, shape):
 class GuideBoot(Agent):
     """The bootstrap guided by fake samples. GuideBoot in `replay`, Online GuideBoot in `online`.
 
-    What an alpha comes to depends on the density and the number of fields: look at `fakes()`.
+    How many fakes an alpha makes depends on the density and the number of fields: see `fakes()`.
     """
     shuffle = True
 
@@ -186,7 +189,7 @@ class GuideBoot(Agent):
         super().__init__(bag, rng)
         self.density, self.alpha = density, positive("alpha", alpha)
         self.weights = np.array([np.nan])                           # of the last batch or buffer
-        self.asked = 0                                              # how often for samples
+        self.asked = 0                                              # calls of `samples`
 
     def update_density(self, X):
         self.density.update(X)                                      # Alg1:10 Alg3:12
@@ -194,16 +197,16 @@ class GuideBoot(Agent):
     def samples(self, X, r):
         rho = self.density(X)                                       # (K, B)
         self.asked += 1
-        if self.asked % 16 == 1:                                    # always: 2 % of a step
+        if self.asked % 16 == 1:                                    # every call would take 2 %
             check_density(rho, r.shape)
-        # For every real record of every B_k (Alg. 1 line 14 says B_i), and for them alone: the
-        # listing of Alg. 3 adds fakes to the set that it runs over.
+        # Only real records get fakes. (Alg. 1 line 14 has B_i where it must be B_k; taken
+        # literally, Alg. 3 would also run over the fakes that it has just added.)
         g = guidance(rho, self.alpha)                               # Alg1:14-15 Alg3:16-17
-        self.weights, clicks = fake_samples(r, g, self.rng)         # Alg1:16-18 Alg3:18-20
-        return self.weights, clicks
+        self.weights, y = fake_samples(r, g, self.rng)              # Alg1:16-18 Alg3:18-20
+        return self.weights, y
 
     def fakes(self):
-        """Fakes per real sample in what was learned from last: what alpha comes to by now."""
+        """Fakes per real sample in what was learned from last: what alpha amounts to by now."""
         return float(self.weights.mean() - 1.0)
 
 
@@ -232,7 +235,7 @@ class History:
     def resample(self, shape, rng):
         """b-out-of-t bootstrap: rows drawn uniformly, with replacement, from all that is stored.
 
-        Alg. 1 line 12. For the shape (K, b) it returns rows (K, b, J) and their rewards (K, b).
+        For the shape (K, b), Alg. 1 line 12, it returns rows (K, b, J) and their rewards (K, b).
         """
         drawn = (self.size * rng.random(shape)).astype(np.intp)     # Alg1:12   (K, b)
         X = self.X.take(drawn, axis=0).astype(np.intp)              # (K, b, J)
@@ -242,9 +245,9 @@ class History:
 def replay(agent, env, steps, b, every=1, updates=1):
     """Algorithm 1, GuideBoot with experience replay (or any other Agent with a bag of models).
 
-    The paper's loop learns after each step. With `every` > 1 it learns only at every `every`-th
-    step, from `updates` resampled batches: our addition, for the ads, where training K networks at
-    each of millions of steps takes too long.
+    The paper's loop learns after each step from one batch of b rows for each model. Our addition:
+    it learns at every `every`-th step only, from `updates` batches, one after the other. The ads
+    need it, where training K networks at each of millions of steps takes too long.
     """
     b, steps = whole("b", b), whole("steps", steps)
     every, updates = whole("every", every), whole("updates", updates)
@@ -280,15 +283,15 @@ def online(agent, env, steps, c, n=1):
 
     With the plain Agent and a bag of one model it is Algorithm 2. c is the size of a buffer, or an
     iterable that gives the size of each next one (Section 4.1: c may vary). n is the number of
-    mini-batches; with n = 1 the shuffle has no effect. The models that serve change only when a
-    learning phase is complete.
+    mini-batches, at most c (a buffer shorter than n has fewer); with n = 1 the order of the rows
+    does not matter. The models that serve change only when a learning phase is complete.
     """
     steps, n = whole("steps", steps), whole("n", n)
     check_fit(agent, env, "online")
     env = checked(env)                                              # looks at ids and rewards
     sizes = buffer_sizes(c, n)
     t = 0                                                           # requests served so far
-    while t < steps:                                                # Alg2:2 Alg3:3, the paper: True
+    while t < steps:                                                # Alg2:2 Alg3:3, there: True
         size = min(next(sizes), steps - t)
         X, r = serve(agent, env, t, size)                           # Alg2:3-9 Alg3:4-11
         agent.learn_from(X, r, n)                                   # Alg2:10-11 Alg3:12-23
@@ -308,7 +311,7 @@ def buffer_sizes(c, n):
 def serve(agent, env, served, c):
     """Part 1: answer the next c requests with the published models; return the buffer.
 
-    Steps count on from `served`. A row is copied before `pull`, which may overwrite the array.
+    Steps count on from `served`.
     """
     X_on, r_on = [], []                                             # Alg2:3 Alg3:4
     for t in range(served + 1, served + c + 1):                     # Alg2:4 Alg3:5
@@ -322,8 +325,9 @@ def serve(agent, env, served, c):
 def learn(agent, X, r, n):
     """Part 2: one learning phase on the buffer X (c, J), r (c,); then the models are published.
 
-    Rewards that are not 0 or 1, one for each row, are refused by `check`. `samples` is asked once,
-    for the whole buffer in the order of each model, (K, c, J) and (K, c).
+    A live system calls it too, so `check` refuses rewards that are not 0 or 1, one for each row.
+    `samples` is asked once, for the whole buffer in the order of each model, (K, c, J) and (K, c):
+    the density is fixed by now and fakes are independent, so the split may come after them.
     Mini-batch l has the records from l c // n up to (l + 1) c // n; if n exceeds c, it becomes c.
     """
     c, K = len(X), agent.bag.K
@@ -333,19 +337,19 @@ def learn(agent, X, r, n):
     order = np.tile(np.arange(c), (K, 1))                           # Alg3:13   (K, c)
     if agent.shuffle:
         order = agent.rng.permuted(order, axis=1)                   # Alg3:14   each model its own
-    X, r = X[order], r[order]                                       # (K, c, J), (K, c)
-    w, y = agent.samples(X, r)                                      # Alg3:15-21, all mini-batches
+    X_k, r_k = X[order], r[order]                                   # (K, c, J), (K, c)
+    w, y = agent.samples(X_k, r_k)                                  # Alg3:15-21, all mini-batches
     n = min(n, c)                                                   # a buffer may be shorter
     for l in range(n):
         part = slice(l * c // n, (l + 1) * c // n)                  # Alg2:10 Alg3:14
-        agent.bag.update(X[:, part], w[:, part], y[:, part])        # Alg2:11 Alg3:22
-    agent.bag.publish()                                             # Alg3:23, Section 4.2: pushed
+        agent.bag.update(X_k[:, part], w[:, part], y[:, part])      # Alg2:11 Alg3:22
+    agent.bag.publish()                                             # Alg3:23, then pushed (Sect. 4.2)
 
 
 def check_fit(agent, env, loop):
     """Refuse an agent that would learn nothing sensible in this loop, or from this environment."""
     loops = getattr(agent, "loops", (loop,))
-    check("agent", type(agent).__name__, loop in loops, f"one for {loop}, not for {loops[0]}")
+    check("agent", type(agent).__name__, loop in loops, f"a method for {loop}")
     if hasattr(agent, "bag"):
         features = agent.bag.features
         check("bag.features", features, features == env.features, f"env.features, {env.features}")
@@ -359,7 +363,8 @@ def beta_parameters(s, n, alpha):
     Written alpha + (n - s): with a tiny alpha and s = n, (alpha + n) - s would be 0.
     """
     check("s", s, np.all(np.logical_and(0 <= s, s <= n)), f"0 to n, {n}")
-    return positive("alpha", alpha) + s, alpha + (n - s)
+    positive("alpha", alpha)
+    return alpha + s, alpha + (n - s)
 
 
 def beta_moments(s, n, alpha):
@@ -399,23 +404,24 @@ def bootstrap_distribution(s, n):
 def guided_distribution(s, n, alpha):
     """The guided bootstrap's mean (S + F1) / (n + F1 + F0), with fakes after resampling.
 
-    S ~ Bi(n, s/n), F1, F0 ~ Bi(n, g), g = min(alpha / n, 1). Enumerated, no sampling: the values
-    in increasing order, and their probabilities; a value of probability 0 is left out. What makes
-    no sense is refused, s and n by `bootstrap_distribution`, alpha by `positive`.
+    S ~ Bi(n, s/n), F1, F0 ~ Bi(n, g), g = min(alpha / n, 1). Its mean is not quite Beta's, as the
+    paper has it: for s = 0, n = 1, alpha = 1/2 it is 5/24, and Beta's 1/4. Enumerated, no sampling:
+    the values in increasing order, and their probabilities; a value of probability 0 is left out.
+    What makes no sense is refused, s and n by `bootstrap_distribution`, alpha by `positive`.
     """
-    clicks = bootstrap_distribution(s, n)[1]                        # of S
-    fakes = binomial(n, guidance(n, positive("alpha", alpha)))      # of F1, and of F0
-    most = np.flatnonzero(fakes)[-1]                                # more of either: probability 0
-    fakes = fakes[:most + 1]
+    p_S = bootstrap_distribution(s, n)[1]
+    p_F = binomial(n, guidance(n, positive("alpha", alpha)))        # of F1, and of F0
+    most = np.flatnonzero(p_F)[-1]                                  # more of either: probability 0
+    p_F = p_F[:most + 1]
     P = np.zeros((n + most + 1, 2 * most + 1))                      # P[S + F1, F1 + F0]
     for F1 in range(most + 1):
         S_plus_F1 = slice(F1, F1 + n + 1)                           # S from 0 to n
         F1_plus_F0 = slice(F1, F1 + most + 1)                       # F0 from 0 to most
-        P[S_plus_F1, F1_plus_F0] += fakes[F1] * np.outer(clicks, fakes)
+        P[S_plus_F1, F1_plus_F0] += p_F[F1] * np.outer(p_S, p_F)
     values = np.arange(n + most + 1)[:, None] / (n + np.arange(2 * most + 1))
     values, index = np.unique(values, return_inverse=True)          # equal fractions are one value
     p = np.bincount(index.ravel(), P.ravel())
-    return values[p > 0], p[p > 0]
+    return values[p > 0], p[p > 0]                                  # more clicks than rewards: 0
 
 
 def moments(values, p):
@@ -425,9 +431,12 @@ def moments(values, p):
 
 
 def chance_to_win(B, A):
-    """P(B > A) + P(B = A) / 2 for two independent finite distributions, ties broken by a coin."""
+    """P(B > A) + P(B = A) / 2 for two independent finite distributions, ties broken by a coin.
+
+    Each is its values, in increasing order, and their probabilities.
+    """
     (values_B, p_B), (values_A, p_A) = B, A
-    below = np.append(0.0, np.cumsum(p_A))                          # P(A < i-th value of A)
+    below = np.append(0.0, np.cumsum(p_A))                          # P(A < its i-th value), last 1
     less = below[np.searchsorted(values_A, values_B, "left")]       # P(A < b) for each value b of B
     up_to = below[np.searchsorted(values_A, values_B, "right")]     # P(A <= b)
     return float(p_B @ (less + up_to) / 2)

@@ -310,8 +310,8 @@ def fakes(rho):
     (lambda: run(gb.replay, features=8), "bag.features must be env.features, 10, got 8"),
     (lambda: run(gb.replay, env=Two), "rewards must be 0 or 1, got 2"),
     (lambda: run(gb.online, env=Two), "rewards must be 0 or 1, got 2"),
-    (lambda: run(gb.replay, method=baselines.OBB), "agent must be one for replay, not for online"),
-    (lambda: run(gb.online, method=baselines.Giro), "agent must be one for online, not for replay"),
+    (lambda: run(gb.replay, method=baselines.OBB), "agent must be a method for replay, got 'OBB'"),
+    (lambda: run(gb.online, method=baselines.Giro), "agent must be a method for online, got 'Gi"),
     (lambda: fakes(math.nan), "a density must be 0 or more, got nan"),      # nan: no fakes at all
     (lambda: fakes(-1.0), "a density must be 0 or more, got -1.0"),
     (lambda: fakes([3.0]), "a density must have the rows' shape, (1, 2), got (1, 1)"),
