@@ -343,7 +343,7 @@ def learn(agent, X, r, n):
     for l in range(n):
         part = slice(l * c // n, (l + 1) * c // n)                  # Alg2:10 Alg3:14
         agent.bag.update(X_k[:, part], w[:, part], y[:, part])      # Alg2:11 Alg3:22
-    agent.bag.publish()                                             # Alg3:23, then pushed (Sect. 4.2)
+    agent.bag.publish()                                             # Alg3:23, pushed (Section 4.2)
 
 
 def check_fit(agent, env, loop):
