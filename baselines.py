@@ -19,6 +19,7 @@ import warnings
 
 import numpy as np
 
+from envs import checked_buffer
 from guideboot import Agent, argmax, check_density, largest
 from nn import (LogisticBag, ServedAds, check, not_negative, positive, probability, sigmoid,
                 sum_last, whole)
@@ -242,6 +243,7 @@ class LogisticPosterior:
         return np.column_stack([X, np.full(len(X), self.bias)])
 
     def learn_from(self, X, r, n=1):
+        X, r = checked_buffer(X, r, self.bias)
         for x, clicked in zip(self.active(X), r):
             i = self.input.setdefault(tuple(x), len(self.input))
             if i == len(self.n):

@@ -24,14 +24,19 @@ from statistics import NormalDist
 
 import numpy as np
 
-from nn import check, probability, sigmoid, whole
+from nn import check, sigmoid, whole, within
 
 INTP = np.dtype(np.intp)                                 # NumPy's type of an index
 STREAMS = ("weights", "contexts", "rewards", "agent", "models", "dropout")
 
 
 def stream(seed, name, k=0):
-    """A random generator for one purpose: a function of the seed, the purpose and the model k."""
+    """A random generator for one purpose: a function of the seed, the purpose and the model k.
+
+    (np.random.default_rng(seed) is that of the weights: give an agent stream(seed, "agent").)
+    """
+    whole("seed", seed, 0)
+    check("name", name, name in STREAMS, " or ".join(STREAMS))
     return np.random.default_rng([seed, STREAMS.index(name), k])
 
 
@@ -39,7 +44,7 @@ def stream(seed, name, k=0):
 
 def checked(env):
     """The environment, with every exchange between it and an agent checked."""
-    return env if isinstance(env, Checked) else Checked(env)
+    return env if isinstance(env, (Checked, Scored)) else Checked(env)
 
 
 class Checked:
@@ -47,7 +52,7 @@ class Checked:
 
     def __init__(self, env):
         self.env, self.fields, self.features = env, env.fields, env.features
-        self.m = 0                                       # the number of candidates
+        self.offered = 0                                 # the number of candidates
 
     def __getattr__(self, name):
         """All else that the environment has."""
@@ -59,7 +64,7 @@ class Checked:
         """The candidates of the next request: rows of J ids within range, at least one."""
         X = self.env.observe()
         if isinstance(X, Request):                       # valid by construction
-            self.m = len(X)
+            self.offered = len(X)
             return X
         X = np.asarray(X)
         if X.dtype.kind not in "iu" or X.shape[1:] != (self.fields,) or len(X) == 0:
@@ -70,13 +75,15 @@ class Checked:
         if not ids_within(X, self.features):
             bad = X[(X < 0) | (X >= self.features)][0]
             raise ValueError(f"ids must be 0 to {self.features - 1} (env.features - 1), got {bad}")
-        self.m = len(X)
+        if self.offered == 0:                            # the first request
+            check_fields(X)
+        self.offered = len(X)
         return X
 
     def pull(self, a):
         """The reward of candidate a, 0 or 1."""
-        if type(a) is not int and not isinstance(a, np.integer) or not 0 <= a < self.m:
-            raise ValueError(f"the chosen index must be whole, 0 to {self.m - 1}, got {a!r}")
+        if type(a) is not int and not isinstance(a, np.integer) or not 0 <= a < self.offered:
+            raise ValueError(f"the chosen index must be whole, 0 to {self.offered - 1}, got {a!r}")
         r = self.env.pull(a)
         if type(r) is int and 0 <= r <= 1:               # the usual case
             return r
@@ -86,6 +93,24 @@ class Checked:
 def ids_within(X, features):
     """Are all ids 0 to features - 1? One look for both ends: as unsigned, a negative id is huge."""
     return np.maximum.reduce(X.view(np.uintp), None) < features
+
+
+def check_fields(X):
+    """Refuse candidates X (m, J) of which an id occurs in two fields."""
+    ids = np.concatenate([np.unique(column) for column in X.T])
+    ids, count = np.unique(ids, return_counts=True)
+    check("ids", ids[count.argmax()], count.max() == 1, "of one field each: add offsets")
+
+
+def checked_buffer(X, r, features):
+    """Rows X (c, J) and rewards r (c,) as arrays; for who learns from a buffer not of our loops."""
+    X, r = np.asarray(X), np.asarray(r)
+    fine = X.ndim == 2 and X.dtype.kind in "iu" and len(X) > 0
+    check("rows", X, fine and ids_within(X.astype(np.intp), features),
+          f"whole numbers (c, J), 0 to {features - 1}")
+    fine = r.shape == (len(X),) and {0, 1}.issuperset(r.tolist())
+    check("rewards", r, fine, "0 or 1, one for each row")
+    return X, r
 
 
 SCORES = ("regret", "expected", "reward")
@@ -100,8 +125,9 @@ class Scored:
     """
 
     def __init__(self, env, steps, tick=lambda fraction: None):
-        self.env, self.fields, self.features = env, env.fields, env.features
-        self.observe = env.observe
+        self.env, self.fields, self.features = checked(env), env.fields, env.features
+        self.observe = self.env.observe
+        self._expected = getattr(env, "_expected", None)
         self.score = getattr(env, "score", "regret" if hasattr(env, "_expected") else "reward")
         check("score", self.score, self.score in SCORES, " or ".join(SCORES))
         self.t = 0
@@ -118,10 +144,13 @@ class Scored:
 
     def pull(self, a):
         if self.score == "regret":                       # asked before pull, which may move on
-            y = np.asarray(self.env._expected())         # (m,)
+            y = np.asarray(self._expected())             # (m,)
+            if y.shape != (self.env.offered,):
+                raise ValueError(f"_expected() must have the shape ({self.env.offered},), one for "
+                                 f"each candidate, got {y.shape}")
             self.regret[self.t] = y.max() - y[a]
         elif self.score == "expected":
-            self.expected[self.t] = self.env._expected(a)
+            self.expected[self.t] = self._expected(a)
         self.rewards[self.t] = r = self.env.pull(a)
         self.t += 1
         if self.t % self.twentieth == 0:
@@ -148,8 +177,8 @@ class BernoulliArms:
 
     def __init__(self, seed, m=10, low=0.0, high=0.1, y=None):
         drawn = stream(seed, "weights").uniform(low, high, m)
-        check("y", y, y is None or (np.min(y) >= 0.0 and np.max(y) <= 1.0), "probabilities")
         self._y = drawn if y is None else np.asarray(y, float)
+        check("y", self._y, self._y.min() >= 0.0 and self._y.max() <= 1.0, "probabilities")
         self.features = len(self._y)
         self.rewards = stream(seed, "rewards")
         self.X = np.arange(self.features)[:, None]       # (m, 1)
@@ -221,7 +250,7 @@ class Labelled:
 
     def __init__(self, seed, table, label, crossed=True, noise=0.0, bins=8):
         check("table", table, isinstance(table, Path), "a pathlib.Path, known by its content")
-        probability("noise", noise)
+        check("noise", noise, within(noise, 0.0, 0.4999), "at least 0 and below 1/2")
         values, sizes, labels, classes = read_table(table, label, whole("bins", bins))
         order = stream(seed, "contexts").permutation(len(values))
         self.values, self._labels = values[order], labels[order]
@@ -267,6 +296,9 @@ def read_table(path, label, bins=8):
     columns = dict(zip(heads, zip(*rows)))
     classes, labels = np.unique(columns.pop(label, []), return_inverse=True)
     check("label", label, len(classes) > 1, f"a column of {path} with two classes or more")
+    few = len(classes) <= max(20, len(rows) // 10)
+    check("label", label, few, f"a column of classes, not of {len(classes)} values in {len(rows)} "
+          "rows")
     coded = [coded_column(cells, bins) for cells in columns.values()]
     values = np.column_stack([codes for codes, _ in coded])
     return values, np.array([size for _, size in coded]), labels, list(map(str, classes))
@@ -277,13 +309,16 @@ def table_cells(path, changed):
     """The cells of a CSV file, without blanks around them; `changed` is when it was edited."""
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file)
+            reader = csv.reader(file, strict=True)       # an open quote would swallow rows
             rows = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if row]
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} must be text in UTF-8, got {error}") from None
+    except csv.Error as error:
+        raise ValueError(f"{path}, line {reader.line_num}: {error}") from None
     check("table", str(path), len(rows) > 1, "a CSV file with a header and rows")
     heads = rows[0][1]
-    check("table", heads, len({*heads}) == len(heads) > 1, "a CSV file with two columns or more, "
+    fine = len({*heads}) == len(heads) > 1 and all(heads)
+    check("table", heads, fine, "a CSV file with two columns or more, "
           "each with a name of its own")
     for line, row in rows:
         if len(row) != len(heads):
@@ -383,10 +418,10 @@ class Ads:
     def __init__(self, seed, task="A", scale=1.0, world=None, drift=1.0, known_ctr=0.5):
         world = seed if world is None else world
         check("task", task, task in TABLE_2, " or ".join(TABLE_2))
-        check("scale", scale, 0.01 <= scale <= 1.0, "0.01 to 1")
-        check("drift", drift, 0.0 <= drift <= 10.0, "0 to 10")
-        check("world", world, world >= 0 and world % 1 == 0, "a whole number, 0 or more")
-        check("known_ctr", known_ctr, 0.0 < known_ctr < 1.0, "above 0 and below 1")
+        check("scale", scale, within(scale, 0.01, 1.0), "0.01 to 1")
+        check("drift", drift, within(drift, 0.0, 10.0), "0 to 10")
+        whole("world", world, 0)
+        check("known_ctr", known_ctr, within(known_ctr, 1e-9, 1 - 1e-9), "above 0 and below 1")
         self.scale, self.drift, self.known_ctr = scale, drift, known_ctr
         self._sizes(TABLE_2[task])
         rng = np.random.default_rng(["AB".index(task), world, round(1e6 * scale)])

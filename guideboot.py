@@ -22,7 +22,7 @@ from itertools import repeat
 
 import numpy as np
 
-from envs import checked
+from envs import checked, checked_buffer
 from nn import check, positive, probability, sum_last, whole
 
 
@@ -197,7 +197,7 @@ class GuideBoot(Agent):
     def samples(self, X, r):
         rho = self.density(X)                                       # (K, B)
         self.asked += 1
-        if self.asked % 16 == 1:                                    # every call would take 2 %
+        if self.asked <= 16 or self.asked % 16 == 1:                # every call would take 2 %
             check_density(rho, r.shape)
         # Only real records get fakes. (Alg. 1 line 14 has B_i where it must be B_k; taken
         # literally, Alg. 3 would also run over the fakes that it has just added.)
@@ -325,21 +325,20 @@ def serve(agent, env, served, c):
 def learn(agent, X, r, n):
     """Part 2: one learning phase on the buffer X (c, J), r (c,); then the models are published.
 
-    A live system calls it too, so `check` refuses rewards that are not 0 or 1, one for each row.
+    A live system calls it too, so `checked_buffer` refuses rows and rewards that make no sense.
     `samples` is asked once, for the whole buffer in the order of each model, (K, c, J) and (K, c):
     the density is fixed by now and fakes are independent, so the split may come after them.
     Mini-batch l has the records from l c // n up to (l + 1) c // n; if n exceeds c, it becomes c.
     """
+    X, r = checked_buffer(X, r, agent.bag.features)
     c, K = len(X), agent.bag.K
-    fine = np.shape(r) == (c,) and {0, 1}.issuperset(np.asarray(r).tolist())
-    check("rewards", r, fine, "0 or 1, one for each row")
     agent.update_density(X)                                         # Alg3:12
     order = np.tile(np.arange(c), (K, 1))                           # Alg3:13   (K, c)
     if agent.shuffle:
         order = agent.rng.permuted(order, axis=1)                   # Alg3:14   each model its own
     X_k, r_k = X[order], r[order]                                   # (K, c, J), (K, c)
     w, y = agent.samples(X_k, r_k)                                  # Alg3:15-21, all mini-batches
-    n = min(n, c)                                                   # a buffer may be shorter
+    n = min(whole("n", n), c)                                       # a buffer may be shorter
     for l in range(n):
         part = slice(l * c // n, (l + 1) * c // n)                  # Alg2:10 Alg3:14
         agent.bag.update(X_k[:, part], w[:, part], y[:, part])      # Alg2:11 Alg3:22
@@ -348,11 +347,15 @@ def learn(agent, X, r, n):
 
 def check_fit(agent, env, loop):
     """Refuse an agent that would learn nothing sensible in this loop, or from this environment."""
-    loops = getattr(agent, "loops", (loop,))
-    check("agent", type(agent).__name__, loop in loops, f"a method for {loop}")
+    fits = loop in getattr(agent, "loops", ("replay", "online"))
+    fits = fits and (loop == "online" or hasattr(agent, "bag"))
+    check("agent", type(agent).__name__, fits, f"a method for {loop}")
     if hasattr(agent, "bag"):
         features = agent.bag.features
         check("bag.features", features, features == env.features, f"env.features, {env.features}")
+    if hasattr(agent, "bag") and hasattr(agent.bag, "ads"):
+        same = np.array_equal(agent.bag.ads, getattr(env, "table", None))
+        check("bag.ads", "others", same, "the environment's table of ads")
 
 
 # ---------------------------------------------------------------- the multi-armed case: Section 3.4
@@ -436,6 +439,7 @@ def chance_to_win(B, A):
     Each is its values, in increasing order, and their probabilities.
     """
     (values_B, p_B), (values_A, p_A) = B, A
+    check("values of A", values_A, (np.diff(values_A) > 0).all(), "increasing")
     below = np.append(0.0, np.cumsum(p_A))                          # P(A < its i-th value), last 1
     less = below[np.searchsorted(values_A, values_B, "left")]       # P(A < b) for each value b of B
     up_to = below[np.searchsorted(values_A, values_B, "right")]     # P(A <= b)

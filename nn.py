@@ -19,6 +19,7 @@ a test that it equals the plain form: sum_last, sum_rows, shifted_relu, ServedAd
 """
 import math
 from functools import lru_cache
+from numbers import Real
 
 import numpy as np
 
@@ -37,20 +38,28 @@ def check(name, value, ok, allowed):
     return value
 
 
+def within(value, low, high):
+    """Is it a number, and low to high?"""
+    return isinstance(value, Real) and low <= value <= high
+
+
 def positive(name, value):
-    return check(name, value, 0 < value < math.inf, "a finite number above 0")
+    fine = within(value, 0, math.inf) and 0 < value < math.inf
+    return check(name, value, fine, "a finite number above 0")
 
 
 def not_negative(name, value):
-    return check(name, value, 0 <= value < math.inf, "a finite number, 0 or more")
+    fine = within(value, 0, math.inf) and value < math.inf
+    return check(name, value, fine, "a finite number, 0 or more")
 
 
 def probability(name, value):
-    return check(name, value, 0 <= value <= 1, "0 to 1")
+    return check(name, value, within(value, 0, 1), "0 to 1")
 
 
-def whole(name, value):
-    return int(check(name, value, value >= 1 and value % 1 == 0, "a whole number, 1 or more"))
+def whole(name, value, least=1):
+    fine = within(value, least, math.inf) and value % 1 == 0
+    return int(check(name, value, fine, f"a whole number, {least} or more"))
 
 
 # ---------------------------------------------------------------- log-loss and Adam, Section 5.2
@@ -143,6 +152,8 @@ def draw(std, rngs, dtype=float):
     """Normal numbers with standard deviations `std`, K times, each from its own generator."""
     check("rngs", rngs, len(rngs) > 0, "one random generator for each model, at least one")
     drawn = [std * rng.standard_normal(std.shape) for rng in rngs]  # Alg1:2 Alg2:1 Alg3:1
+    different = len({one.tobytes() for one in drawn}) == len(drawn) or not std.any()
+    check("rngs", rngs, different, "generators that differ: with equal weights models are one")
     return np.stack(drawn).astype(dtype)
 
 

@@ -26,7 +26,7 @@ import numpy as np
 import baselines
 from envs import AD_ID, Ads, stream
 from guideboot import AdCount, GuideBoot, online, replay
-from nn import ServedAds
+from nn import ServedAds, whole
 
 # Values without tuning. Unless --untuned is given, those of results/tuned.json are taken.
 RUNS = 2                 # ours   (paper: 10; the default is a quick look)
@@ -49,7 +49,7 @@ KNOWN_CTR = 0.5          # ours   what networks predict before the first sample;
 
 def networks(env, seed, models, learning_rate, dropout=0.0, kind=ServedAds):
     """K embedding networks with initial weights of their own."""
-    rngs = [stream(seed, "models", k) for k in range(models)]
+    rngs = [stream(seed, "models", k) for k in range(whole("models", models))]
     bias = math.log(env.known_ctr / (1.0 - env.known_ctr))
     return kind(env.fields, env.features, rngs, env.table, learning_rate=learning_rate,
                 dropout=dropout, rng=stream(seed, "dropout"), bias=bias)
@@ -71,7 +71,8 @@ def run(agent, env, steps, setting, buffer, minibatches):
     Both see as many rows: replay makes n updates with b = c / n resampled rows for each model.
     Returns measures of the networks by twenty requests after the last step.
     """
-    c = buffer_size(buffer, env.scale)
+    c = buffer_size(whole("buffer", buffer), env.scale)
+    minibatches = whole("minibatches", minibatches)
     if setting == "replay":
         replay(agent, env, steps, -(-c // minibatches), every=c, updates=minibatches)
     else:

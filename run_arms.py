@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 import baselines
-from envs import BernoulliArms, stream
+from envs import BernoulliArms, checked_buffer, stream
 from guideboot import (argmax, beta_moments, beta_parameters, bootstrap_distribution,
                        chance_to_win, guidance, guided_distribution, moments, online)
 from nn import positive, probability, whole
@@ -150,6 +150,7 @@ class Arms:
         return argmax(self.draw(self.s[arms], self.n[arms], self.rng), self.rng)
 
     def learn_from(self, X, r, n=1):
+        X, r = checked_buffer(X, r, len(self.n))
         np.add.at(self.n, X[:, 0], 1)
         np.add.at(self.s, X[:, 0], r)
 

@@ -19,7 +19,7 @@ from lab.command import Command, call  # first: lab sets one BLAS thread, before
 import baselines
 from envs import Synthetic, stream
 from guideboot import FastHarmonic, GuideBoot, online, replay
-from nn import LogisticBag
+from nn import LogisticBag, whole
 
 # Values without tuning. Unless --untuned is given, those of results/tuned.json are taken.
 RUNS = 10                # ours   (paper: 50; the default is a quick look)
@@ -42,7 +42,7 @@ PRECISION = 1.0          # ours   prior precision of GLM-UCB and TS-BLR, ridge p
 
 def bag_of(env, seed, models, learning_rate, kind=LogisticBag):
     """K logistic regressions with initial weights of their own."""
-    rngs = [stream(seed, "models", k) for k in range(models)]
+    rngs = [stream(seed, "models", k) for k in range(whole("models", models))]
     return kind(env.features, rngs, learning_rate, init=INIT)
 
 

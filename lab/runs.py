@@ -55,9 +55,10 @@ def compare(methods, task, steps=None, runs=None, seed=0, out="out", name=None, 
         found = tuned_values()
         others = None if against is None else tables.read_csv(against)
         workers = cores() if workers is None else whole("workers", workers)
-        jobs = planned(methods, task, steps, run_seeds(runs, seed, others), columns)
+        seeds = run_seeds(runs, seed, others)
+        jobs = planned(methods, task, steps, seeds, columns)
         name = file_name(name or jobs[0].task.func.__name__.lower())
-        refuse_other(others, against, jobs[0])
+        refuse_other(others, against, jobs[0], seeds)
         store = Store(writable(out))
         missing = {job.key: job for job in jobs if job.key not in store.records}
         rehearse(missing.values())
@@ -178,13 +179,16 @@ def steps_of(task, steps, seed):
     return steps
 
 
-def refuse_other(others, against, job):
-    """Rows of another task or length say nothing beside these."""
+def refuse_other(others, against, job, seeds):
+    """Rows of another task or length, or of other seeds, say nothing beside these."""
     for name in ("task", "steps"):
         theirs = {record[name] for record in others.all()} if others else set()
         if theirs - {str(job.description[name])}:
             raise Refused(f"against={str(against)!r} has {name} {', '.join(sorted(theirs))}, "
                           f"and this command {job.description[name]}")
+    if others and not any(seed in by_seed for by_seed in others.records.values() for seed in seeds):
+        raise Refused(f"against={str(against)!r} has none of the seeds of this command: leave "
+                      "`runs` out, and it takes the file's")
 
 
 def writable(folder):
@@ -344,7 +348,10 @@ def tuned_values():
 
 def tuned(methods, experiment):
     """The methods with the values that the study found for them on this experiment."""
-    found = tuned_values().get(experiment, {})
+    experiments = tuned_values()
+    if experiments and experiment not in experiments:
+        raise ValueError(f"experiment must be {' or '.join(experiments)}, got {experiment!r}")
+    found = experiments.get(experiment, {})
     result = {}
     for row, method in methods.items():
         values = found.get(tables.label(row))

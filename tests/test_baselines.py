@@ -337,7 +337,8 @@ def posterior_after(*x):
     (lambda: counted(baselines.DeepUCB1, -1.0), "a density must be 0 or more, got -1.0"),
     (lambda: counted(baselines.DeepTSBeta, -1.0), "a density must be 0 or more, got -1.0"),
     (lambda: run(gb.replay, baselines.Ridge), "bag must be a RidgeBag or RidgeAds"),
-    (lambda: posterior_after(0, 9), "ids must be below 9, which is the bias, got 9"),
+    (lambda: posterior_after(0, 9), "rows must be whole numbers"),
+    (lambda: posterior_after(0, 8).active(np.array([[0, 9]])), "ids must be below 9, which is the"),
     (lambda: posterior_after(0, 8).newton(tolerance=0.0), "Newton's method left a gradient of"),
 ])
 def test_what_makes_no_sense_is_refused(call, message):

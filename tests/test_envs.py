@@ -15,6 +15,9 @@ def test_streams_differ_by_seed_purpose_and_model_and_repeat_exactly():
              for seed in range(6) for name in envs.STREAMS for k in range(6)]
     assert len(set(draws)) == len(draws)
     assert envs.stream(1, "agent").random() == envs.stream(1, "agent", 0).random()
+    for seed, name in ((-1, "agent"), (0.5, "agent"), (0, "agents")):
+        with pytest.raises(ValueError, match="^(seed|name) must be "):
+            envs.stream(seed, name)
 
 
 # ---------------------------------------------------------------- checked
@@ -41,6 +44,22 @@ def test_what_breaks_the_protocol_is_refused(name, values):
         with pytest.raises(ValueError, match=" must be .*, got "):
             env.observe()
             env.pull(given["a"])
+
+
+def test_fields_that_share_an_id_are_refused_at_the_first_request():
+    with pytest.raises(ValueError, match="^ids must be of one field each: add offsets, got 25"):
+        envs.checked(fixed([[0, 25, 30], [25, 26, 34]])).observe()
+
+
+@pytest.mark.parametrize("X, r, message", [
+    ([[0, 35, 30]], [1], "^rows must be whole numbers"), ([[0, -1, 30]], [1], "^rows must be "),
+    ([[0.0, 25.0, 30.0]], [1], "^rows must be "), ([0, 25, 30], [1], "^rows must be "),
+    (ROWS, [1], "^rewards must be 0 or 1, one for each row"), (ROWS, [0, 2], "^rewards must be ")])
+def test_a_buffer_that_makes_no_sense_is_refused(X, r, message):
+    with pytest.raises(ValueError, match=message):
+        envs.checked_buffer(X, r, 35)
+    X, r = envs.checked_buffer(ROWS, [0, 1], 35)
+    assert (X.tolist(), r.tolist()) == (ROWS, [0, 1])
 
 
 @pytest.mark.parametrize("r", [0, 1, True, np.int64(1), np.float32(0)])
@@ -105,6 +124,9 @@ def test_each_kind_of_score_has_its_books_and_its_numbers():
     assert books.expected.tolist() == [0.25, 1, 1, 0.25]
     env.score = "reward"
     assert scored(env, choices).numbers() == {"reward": 0.5}
+    env.y, env.score = np.array([1.0, 0.5, 0.5]), "regret"
+    with pytest.raises(ValueError, match=r"_expected\(\) must have the shape \(2,\), .*got \(3,\)"):
+        scored(env, choices)
     env.y, env.score = np.array([math.nan, 0.5]), "expected"
     with pytest.raises(ValueError, match="_expected must be finite numbers, got nan"):
         scored(env, choices).numbers()
@@ -382,7 +404,10 @@ def test_words_among_many_numbers_have_a_number_each(tmp_path):
     ("a,b\n", {}, "^table must be "),
     ("a,b\n1,2\n", {"label": "c"}, "^label must be one of the columns"),
     ("a,b\n1,?\n2,?\n", {}, "^label must be .* two classes or more"),
-    ("a,b\n1,x\n2,y\n", {"noise": 1.1}, "^noise must be "),
+    ("a,b\n" + "1,x\n2,y\n" * 9 + '3,"x\n', {}, r"t.csv, line 20: unexpected end of data"),
+    (",b\n0,x\n1,y\n", {}, "^table must be .* each with a name of its own"),
+    ("a,b\n" + "".join(f"x,{i}\n" for i in range(21)), {}, "^label .* not of 21 values in 21 rows"),
+    ("a,b\n1,x\n2,y\n", {"noise": 0.5}, "^noise must be "),
     ("a,b\n1,x\n2,y\n", {"bins": 0}, "^bins must be ")])
 def test_a_bad_table_or_option_is_told_in_one_line(tmp_path, text, options, message):
     (tmp_path / "t.csv").write_text(text)

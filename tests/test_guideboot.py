@@ -291,10 +291,15 @@ def run(loop, size=4, env=envs.BernoulliArms, method=gb.Agent, features=10, **op
     loop(method(bag(features=features), default_rng(0)), env(0), 5, size, **options)
 
 
+def served_ads(seed):
+    ads = envs.Ads(seed, scale=0.01)
+    return gb.Agent(nn.ServedAds(ads.fields, ads.features, [default_rng(0)], ads.table), None)
+
+
 def fakes(rho):
     rho = np.atleast_2d(rho if isinstance(rho, list) else [2.0, rho])
     agent = gb.GuideBoot(bag(), default_rng(0), lambda X: rho)
-    agent.asked = 3                                          # one of 16 calls is looked at
+    agent.asked = 19                                         # one of 16 calls is looked at
     for _ in range(16):
         agent.samples(EVERY_ROW[None, :2], np.zeros((1, 2), int))
 
@@ -310,12 +315,19 @@ def fakes(rho):
     (lambda: run(gb.replay, features=8), "bag.features must be env.features, 10, got 8"),
     (lambda: run(gb.replay, env=Two), "rewards must be 0 or 1, got 2"),
     (lambda: run(gb.online, env=Two), "rewards must be 0 or 1, got 2"),
+    (lambda: gb.replay(baselines.RandomPolicy(None), envs.Synthetic(0), 5, 4),
+     "agent must be a method for replay, got 'RandomPolicy'"),
+    (lambda: gb.online(served_ads(1), envs.Ads(0, scale=0.01), 5, 4),
+     "bag.ads must be the environment's table of ads"),
+    (lambda: gb.learn(gb.Agent(bag(), None), EVERY_ROW[:1], [1], 0), "n must be a whole number"),
+    (lambda: gb.chance_to_win(*[(np.array([1.0, 0.0]), np.array([0.5, 0.5]))] * 2),
+     "values of A must be increasing"),
     (lambda: run(gb.replay, method=baselines.OBB), "agent must be a method for replay, got 'OBB'"),
     (lambda: run(gb.online, method=baselines.Giro), "agent must be a method for online, got 'Gi"),
     (lambda: fakes(math.nan), "a density must be 0 or more, got nan"),      # nan: no fakes at all
     (lambda: fakes(-1.0), "a density must be 0 or more, got -1.0"),
     (lambda: fakes([3.0]), "a density must have the rows' shape, (1, 2), got (1, 1)"),
-    (lambda: gb.learn(gb.Agent(bag(), None), EVERY_ROW[:1], np.array([2]), 1),
+    (lambda: gb.learn(gb.Agent(bag(), None), EVERY_ROW[:1], [2], 1),
      "rewards must be 0 or 1, one for each row, got array([2])"),
     (lambda: gb.binomial(3, 1.5), "p must be 0 to 1, got 1.5"),
     (lambda: gb.GuideBoot(bag(), None, None, alpha=0.0), "alpha must be a finite number above 0"),

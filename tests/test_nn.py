@@ -370,10 +370,10 @@ def test_either_bag_runs_on_either_task():
 # ---------------------------------------------------------------- bad arguments
 
 @pytest.mark.parametrize("check, good, bad", [
-    (nn.positive, (1e-300, 1, 1e300), (0, -1, math.inf, math.nan)),
-    (nn.not_negative, (0, 0.5, 1e300), (-1e-9, math.inf, math.nan)),
-    (nn.probability, (0, 0.5, 1), (-1e-9, 1.0001, math.nan)),
-    (nn.whole, (1, 2.0, np.int64(3)), (0, 1.5, -1, math.nan))])
+    (nn.positive, (1e-300, 1, 1e300), (0, -1, math.inf, math.nan, None)),
+    (nn.not_negative, (0, 0.5, 1e300), (-1e-9, math.inf, math.nan, None)),
+    (nn.probability, (0, 0.5, 1), (-1e-9, 1.0001, math.nan, None)),
+    (nn.whole, (1, 2.0, np.int64(3)), (0, 1.5, -1, math.nan, math.inf, None))])
 def test_an_argument_is_passed_on_or_refused_with_its_name_and_value(check, good, bad):
     assert [check("x", value) for value in good] == list(good)
     for value in bad:
@@ -391,3 +391,9 @@ def test_an_argument_is_passed_on_or_refused_with_its_name_and_value(check, good
 def test_a_bag_that_cannot_be_is_refused(name, options):
     with pytest.raises(ValueError, match=f"^{name} must be "):
         mlp(**options)
+
+
+def test_models_that_begin_alike_are_refused():
+    with pytest.raises(ValueError, match="^rngs must be generators that differ"):
+        nn.LogisticBag(8, [default_rng(0), default_rng(1), default_rng(0)])
+    assert nn.LogisticBag(8, [default_rng(0), default_rng(0)], init=0.0).K == 2
