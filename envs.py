@@ -106,10 +106,10 @@ def checked_buffer(X, r, features):
     """Rows X (c, J) and rewards r (c,) as arrays; for who learns from a buffer not of our loops."""
     X, r = np.asarray(X), np.asarray(r)
     fine = X.ndim == 2 and X.dtype.kind in "iu" and len(X) > 0
-    check("rows", X, fine and ids_within(X.astype(np.intp), features),
-          f"whole numbers (c, J), 0 to {features - 1}")
-    fine = r.shape == (len(X),) and {0, 1}.issuperset(r.tolist())
-    check("rewards", r, fine, "0 or 1, one for each row")
+    if not fine or not ids_within(X.astype(np.intp, copy=False), features):
+        raise ValueError(f"rows must be whole numbers (c, J), 0 to {features - 1}, got {X!r}")
+    if r.shape != (len(X),) or not {0, 1}.issuperset(r.tolist()):
+        raise ValueError(f"rewards must be 0 or 1, one for each row, got {r!r}")
     return X, r
 
 

@@ -333,7 +333,7 @@ def learn(agent, X, r, n):
     X, r = checked_buffer(X, r, agent.bag.features)
     c, K = len(X), agent.bag.K
     agent.update_density(X)                                         # Alg3:12
-    order = np.tile(np.arange(c), (K, 1))                           # Alg3:13   (K, c)
+    order = np.arange(c)[None].repeat(K, axis=0)                    # Alg3:13   (K, c)
     if agent.shuffle:
         order = agent.rng.permuted(order, axis=1)                   # Alg3:14   each model its own
     X_k, r_k = X[order], r[order]                                   # (K, c, J), (K, c)
