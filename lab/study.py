@@ -499,18 +499,21 @@ def claims(folder):
              + shuffle_claim(final("sweep_shuffle")))
     if (folder / "sweep_ads_A_giro_alpha.csv").exists():
         table += giro_claim(tables.read_csv(folder / "sweep_ads_A_giro_alpha.csv"))
+    untuned = synthetic_claims(final("untuned/synthetic"))
+    with_papers_values = {text: word for (text, *_), word in zip(untuned, verdicts(untuned))}
     for (text, paper, differences, form), word in zip(table, verdicts(table)):
         words = f'"{paper}"' if paper else "not claimed"
-        yield f"| {text} | {words} | {evidence(differences, form)} | {word} |"
+        other = with_papers_values.get(text, "")
+        yield f"| {text} | {words} | {evidence(differences, form)} | {word} | {other} |"
     both = [ads_claims(task, final(f"ads_{task}")) for task in "AB"]
     words = [verdicts(table) for table in both]
     for i, (a, b) in enumerate(zip(*both)):
         ours = f"A {evidence(*a[2:])}; B {evidence(*b[2:])}"
-        yield f"| {a[0]} | A {a[1]}; B {b[1]} | {ours} | A {words[0][i]}; B {words[1][i]} |"
+        yield f"| {a[0]} | A {a[1]}; B {b[1]} | {ours} | A {words[0][i]}; B {words[1][i]} | |"
     still = final("no_drift/ads_A")
     pairs = {name: tables.minus(still[a], still[b]) for name, (a, b) in online_pairs(still).items()}
     text = "Without drift, too, every method is better online than with replay (A, scale 0.05)"
-    yield f"| {text} | not claimed | {evidence(pairs, REWARD)} | {verdict(pairs, REWARD)} |"
+    yield f"| {text} | not claimed | {evidence(pairs, REWARD)} | {verdict(pairs, REWARD)} | |"
 
 
 # ---------------------------------------------------------------- the report
@@ -539,7 +542,8 @@ def report(folder):
         if figure is not None:
             runs.write_text(path.with_suffix(".svg"), figure)
         text = between(text, path.relative_to(folder).as_posix(), f"```\n{table}\n```")
-    heads = ["| claim of Section 5 | the paper | ours | verdict |", "|---|---|---|---|"]
+    heads = ["| claim of Section 5 | the paper | ours | verdict | with the paper's values |",
+             "|---|---|---|---|---|"]
     lines = [*claims(folder)]
     text = between(text, "claims", "\n".join([*heads, *lines]))
     runs.write_text(folder / "README.md", text)
@@ -552,8 +556,9 @@ def report(folder):
 
 def claims_in_short(lines):
     """The claims that the project's README has, with their verdicts alone."""
-    cells = [line.strip("| ").split(" | ") for line in lines]
-    short = [f"| {text} | {word} |" for text, _, _, word in cells if text.startswith(IN_SHORT)]
+    cells = [line.split("|") for line in lines]
+    short = [f"|{text}|{word}|" for _, text, _, _, word, *_ in cells
+             if text.strip().startswith(IN_SHORT)]
     return "\n".join(["| claim | here |", "|---|---|", *short])
 
 
