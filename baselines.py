@@ -4,12 +4,12 @@ Methods with a bag are Agents with a hook or two changed, for the loops `replay`
 others have `choose` and `learn_from` and run in `online`:
 
     method                chooses by                                   learns from
-    EpsilonGreedy         argmax of one model, or with p. epsilon any  real samples
+    EpsilonGreedy         argmax of one model, sometimes any           real samples
     OBB                   argmax of a random model                     samples, Poisson(1) weights
     Giro                  argmax of a random model                     a history with pseudo pairs
     DeepUCB1, DeepTSBeta  one model's score and the ad's count         real samples
     MCDropout             one model with a random dropout mask         real samples, dropout on
-    GLMUCB, TSBLR         posterior of a logistic regression           every sample, exactly
+    GLMUCB, TSBLR         posterior of a logistic regression           all samples, to the mode
     RandomPolicy          uniform                                      nothing: the yardstick
     Ridge                 argmax of one model, a control of ours       real samples, shrunk weights
 """
@@ -22,7 +22,7 @@ import numpy as np
 from envs import checked_buffer
 from guideboot import Agent, argmax, check_density, largest
 from nn import (LogisticBag, ServedAds, check, not_negative, positive, probability, sigmoid,
-                sum_last, whole)
+                sum_last, whole, within)
 
 Bootstrap = Agent
 
@@ -89,7 +89,7 @@ class Giro(Agent):
 
 def checked_strength(strength):
     """The strength of an exploration, if no score can overflow by it."""
-    return check("strength", strength, 0 <= strength <= 1e6, "0 to 1e6")
+    return check("strength", strength, within(strength, 0, 1e6), "0 to 1e6")
 
 
 class DeepUCB1(Agent):
@@ -107,7 +107,7 @@ class DeepUCB1(Agent):
         self.density.update(X)
 
     def choose(self, X, t):
-        """The `argmax` of the bounds, or of those never shown; `predicted_ctr` refuses inf, and
+        """The `argmax` of the bounds, or any ad never shown; `predicted_ctr` refuses nan and inf,
         `counted` a count below 0."""
         count = counted(self.density, X)                         # (m,)
         if not count.all():
@@ -141,13 +141,13 @@ class DeepTSBeta(Agent):
 def counted(density, X):
     """Count(ad_ID) of the candidates, (m,); one below 0 or nan is refused."""
     count = density(X)
-    if not count.min() > 0:
+    if len(count) != len(X) or not count.min() > 0:
         check_density(count, (len(X),))
     return count
 
 
 def predicted_ctr(logits):
-    """sigmoid(logits); one that is not finite, which the sigmoid would hide, is an error."""
+    """sigmoid(logits); one that is nan or inf, which the sigmoid would hide, is an error."""
     largest(logits)
     return sigmoid(logits)
 
@@ -214,9 +214,10 @@ class RidgeAds(ServedAds):
 # ---------------------------------------------------------------- Bayesian logistic regression
 
 class LogisticPosterior:
-    """Laplace's posterior N(mode, H^-1) of a logistic regression, exact after every sample.
+    """Laplace's approximation N(mode, H^-1) of a logistic regression's posterior.
 
-    The prior is N(0, I / precision), of the bias too. phi(x) is one-hot: 1 at the J ids of x and at
+    It is fitted to all samples at every call of `learn_from`, in `online` with c = 1 after each.
+    The prior is N(0, I / precision), of the bias too. phi(x) is 1 at the J ids of x and at
     the bias, which is id `features`. Samples with equal inputs are kept together as n trials with s
     clicks, so that a step costs what the number of distinct inputs costs, not the number of
     samples. H is a dense matrix over ids: for tasks with tens of ids, not thousands.
@@ -345,7 +346,7 @@ class GLMUCB(LogisticPosterior):
 
     def learn_from(self, X, r, n=1):
         super().learn_from(X, r, n)
-        for x in self.active(X):
+        for x in self.active(np.asarray(X)):
             v = sum_last(self.inverse[:, x])                     # M^-1 phi
             self.inverse -= np.outer(v, v) / (1.0 + v[x].sum())
 

@@ -35,7 +35,7 @@ def stream(seed, name, k=0):
 
     (np.random.default_rng(seed) is that of the weights: give an agent stream(seed, "agent").)
     """
-    whole("seed", seed, 0)
+    seed = whole("seed", seed, 0)
     check("name", name, name in STREAMS, " or ".join(STREAMS))
     return np.random.default_rng([seed, STREAMS.index(name), k])
 
@@ -82,8 +82,7 @@ class Checked:
 
     def pull(self, a):
         """The reward of candidate a, 0 or 1."""
-        if type(a) is not int and not isinstance(a, np.integer) or not 0 <= a < self.offered:
-            raise ValueError(f"the chosen index must be whole, 0 to {self.offered - 1}, got {a!r}")
+        check_choice(a, self.offered)
         r = self.env.pull(a)
         if type(r) is int and 0 <= r <= 1:               # the usual case
             return r
@@ -95,18 +94,31 @@ def ids_within(X, features):
     return np.maximum.reduce(X.view(np.uintp), None) < features
 
 
+def check_choice(a, m):
+    """Refuse what is not the index of one of m candidates."""
+    whole_number = type(a) is int or isinstance(a, np.integer)
+    if not whole_number or not 0 <= a < m:
+        raise ValueError(f"the chosen index must be whole, 0 to {m - 1}, got {a!r}")
+
+
 def check_fields(X):
-    """Refuse candidates X (m, J) of which an id occurs in two fields."""
+    """Refuse candidates X (m, J) of which an id is in two fields: densities would count it twice.
+
+    Only the first request is looked at.
+    """
     ids = np.concatenate([np.unique(column) for column in X.T])
     ids, count = np.unique(ids, return_counts=True)
-    check("ids", ids[count.argmax()], count.max() == 1, "of one field each: add offsets")
+    if count.max() > 1:
+        raise ValueError(f"ids must be of one field each, got {ids[count.argmax()]} in several: "
+                         "add an offset to the ids of every field")
 
 
 def checked_buffer(X, r, features):
-    """Rows X (c, J) and rewards r (c,) as arrays; for who learns from a buffer not of our loops."""
+    """Rows X (c, J) and rewards r (c,) as arrays, for buffers that need not be of our loops."""
     X, r = np.asarray(X), np.asarray(r)
     fine = X.ndim == 2 and X.dtype.kind in "iu" and len(X) > 0
-    if not fine or not ids_within(X.astype(np.intp, copy=False), features):
+    X = X.astype(np.intp, copy=False) if fine else X
+    if not fine or not ids_within(X, features):
         raise ValueError(f"rows must be whole numbers (c, J), 0 to {features - 1}, got {X!r}")
     if r.shape != (len(X),) or not {0, 1}.issuperset(r.tolist()):
         raise ValueError(f"rewards must be 0 or 1, one for each row, got {r!r}")
@@ -143,6 +155,7 @@ class Scored:
         return getattr(self.env, name)
 
     def pull(self, a):
+        check_choice(a, self.env.offered)
         if self.score == "regret":                       # asked before pull, which may move on
             y = np.asarray(self._expected())             # (m,)
             if y.shape != (self.env.offered,):
@@ -250,7 +263,7 @@ class Labelled:
 
     def __init__(self, seed, table, label, crossed=True, noise=0.0, bins=8):
         check("table", table, isinstance(table, Path), "a pathlib.Path, known by its content")
-        check("noise", noise, within(noise, 0.0, 0.4999), "at least 0 and below 1/2")
+        check("noise", noise, within(noise, 0.0, 0.5), "0 to 1/2")
         values, sizes, labels, classes = read_table(table, label, whole("bins", bins))
         order = stream(seed, "contexts").permutation(len(values))
         self.values, self._labels = values[order], labels[order]
@@ -310,11 +323,15 @@ def table_cells(path, changed):
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, strict=True)       # an open quote would swallow rows
-            rows = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if row]
+            rows = []
+            for row in reader:
+                if row:
+                    rows.append((reader.line_num, [cell.strip() for cell in row]))
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} must be text in UTF-8, got {error}") from None
     except csv.Error as error:
-        raise ValueError(f"{path}, line {reader.line_num}: {error}") from None
+        last = rows[-1][0] if rows else 0
+        raise ValueError(f"{path}, in the row after line {last}: {error}") from None
     check("table", str(path), len(rows) > 1, "a CSV file with a header and rows")
     heads = rows[0][1]
     fine = len({*heads}) == len(heads) > 1 and all(heads)
@@ -401,7 +418,8 @@ class Ads:
     is little to learn. Over five days ads are launched and retired, the mix of contexts follows the
     hour, and tastes drift. The user model, hidden from agents, gives the logit of a click as
 
-        base + context effect + spread * (own appeal + features' appeal + tanh(taste) + sin(3 whim))
+        base + context effect + spread * liking
+        liking = 0.3^.5 (own appeal + features' appeal + sin(3 whim)) + 0.6^.5 tanh(taste)
 
     with taste = u.v and whim = u'.v' inner products of hidden context and ad vectors, which the
     agents' network can only approximate. The features' appeal and the contexts' vectors turn over
@@ -409,7 +427,7 @@ class Ads:
     `lift` divided by the expected maximum of m standard normals (Blom's formula), so that the best
     candidate is about `lift` logits above the average one. `lift` was chosen by epsilon-greedy's
     row in Table 3 alone, so that it lands near it. (task, world, scale) fix the world; `seed` draws
-    requests, rewards and agents, and the world too unless one is given. `known_ctr` is what an
+    requests and rewards, and the world too unless one is given. `known_ctr` is what an
     operator knows of clicks beforehand; 0.5 is nothing.
     """
     fields, score = CONTEXT_FIELDS + AD_FIELDS, "expected"
@@ -420,8 +438,9 @@ class Ads:
         check("task", task, task in TABLE_2, " or ".join(TABLE_2))
         check("scale", scale, within(scale, 0.01, 1.0), "0.01 to 1")
         check("drift", drift, within(drift, 0.0, 10.0), "0 to 10")
-        whole("world", world, 0)
-        check("known_ctr", known_ctr, within(known_ctr, 1e-9, 1 - 1e-9), "above 0 and below 1")
+        world = whole("world", world, 0)
+        fine = within(known_ctr, 0.0, 1.0) and 0.0 < known_ctr < 1.0
+        check("known_ctr", known_ctr, fine, "above 0 and below 1")
         self.scale, self.drift, self.known_ctr = scale, drift, known_ctr
         self._sizes(TABLE_2[task])
         rng = np.random.default_rng(["AB".index(task), world, round(1e6 * scale)])

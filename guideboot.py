@@ -197,7 +197,7 @@ class GuideBoot(Agent):
     def samples(self, X, r):
         rho = self.density(X)                                       # (K, B)
         self.asked += 1
-        if self.asked <= 16 or self.asked % 16 == 1:                # every call would take 2 %
+        if self.asked % 16 == 1:                                    # every call would take 2 %
             check_density(rho, r.shape)
         # Only real records get fakes. (Alg. 1 line 14 has B_i where it must be B_k; taken
         # literally, Alg. 3 would also run over the fakes that it has just added.)
@@ -332,13 +332,13 @@ def learn(agent, X, r, n):
     """
     X, r = checked_buffer(X, r, agent.bag.features)
     c, K = len(X), agent.bag.K
+    n = min(whole("n", n), c)                                       # a buffer may be shorter
     agent.update_density(X)                                         # Alg3:12
     order = np.arange(c)[None].repeat(K, axis=0)                    # Alg3:13   (K, c)
     if agent.shuffle:
         order = agent.rng.permuted(order, axis=1)                   # Alg3:14   each model its own
     X_k, r_k = X[order], r[order]                                   # (K, c, J), (K, c)
     w, y = agent.samples(X_k, r_k)                                  # Alg3:15-21, all mini-batches
-    n = min(whole("n", n), c)                                       # a buffer may be shorter
     for l in range(n):
         part = slice(l * c // n, (l + 1) * c // n)                  # Alg2:10 Alg3:14
         agent.bag.update(X_k[:, part], w[:, part], y[:, part])      # Alg2:11 Alg3:22
@@ -350,12 +350,13 @@ def check_fit(agent, env, loop):
     fits = loop in getattr(agent, "loops", ("replay", "online"))
     fits = fits and (loop == "online" or hasattr(agent, "bag"))
     check("agent", type(agent).__name__, fits, f"a method for {loop}")
-    if hasattr(agent, "bag"):
-        features = agent.bag.features
-        check("bag.features", features, features == env.features, f"env.features, {env.features}")
-    if hasattr(agent, "bag") and hasattr(agent.bag, "ads"):
-        same = np.array_equal(agent.bag.ads, getattr(env, "table", None))
-        check("bag.ads", "others", same, "the environment's table of ads")
+    if not hasattr(agent, "bag"):
+        return
+    features = agent.bag.features
+    check("bag.features", features, features == env.features, f"env.features, {env.features}")
+    if hasattr(agent.bag, "ads") and hasattr(env, "table"):
+        if not np.array_equal(agent.bag.ads, env.table):
+            raise ValueError("bag.ads must be env.table, got the ads of another environment")
 
 
 # ---------------------------------------------------------------- the multi-armed case: Section 3.4
@@ -365,7 +366,8 @@ def beta_parameters(s, n, alpha):
 
     Written alpha + (n - s): with a tiny alpha and s = n, (alpha + n) - s would be 0.
     """
-    check("s", s, np.all(np.logical_and(0 <= s, s <= n)), f"0 to n, {n}")
+    if not np.all(np.logical_and(0 <= s, s <= n)):
+        raise ValueError(f"s must be 0 to n, {n}, got {s}")
     positive("alpha", alpha)
     return alpha + s, alpha + (n - s)
 
@@ -407,8 +409,8 @@ def bootstrap_distribution(s, n):
 def guided_distribution(s, n, alpha):
     """The guided bootstrap's mean (S + F1) / (n + F1 + F0), with fakes after resampling.
 
-    S ~ Bi(n, s/n), F1, F0 ~ Bi(n, g), g = min(alpha / n, 1). Its mean is not quite Beta's, as the
-    paper has it: for s = 0, n = 1, alpha = 1/2 it is 5/24, and Beta's 1/4. Enumerated, no sampling:
+    S ~ Bi(n, s/n), F1, F0 ~ Bi(n, g), g = min(alpha / n, 1). The paper takes its mean to be Beta's.
+    Not quite: for s = 0, n = 1, alpha = 1/2 it is 5/24, and Beta's is 1/4. Enumerated, no sampling:
     the values in increasing order, and their probabilities; a value of probability 0 is left out.
     What makes no sense is refused, s and n by `bootstrap_distribution`, alpha by `positive`.
     """

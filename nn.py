@@ -39,17 +39,17 @@ def check(name, value, ok, allowed):
 
 
 def within(value, low, high):
-    """Is it a number, and low to high?"""
+    """Whether the value is a number from low to high."""
     return isinstance(value, Real) and low <= value <= high
 
 
 def positive(name, value):
-    fine = within(value, 0, math.inf) and 0 < value < math.inf
+    fine = isinstance(value, Real) and 0 < value < math.inf
     return check(name, value, fine, "a finite number above 0")
 
 
 def not_negative(name, value):
-    fine = within(value, 0, math.inf) and value < math.inf
+    fine = isinstance(value, Real) and 0 <= value < math.inf
     return check(name, value, fine, "a finite number, 0 or more")
 
 
@@ -118,8 +118,9 @@ class Adam:
     def step(self, gradient, rows=None):
         """Move the parameter, or (lazy Adam) only these `rows` of it, whose gradient is given.
 
-        The other rows stay as they are, with their moments. The bias is corrected by the number of
-        all steps, so a row's first moves are larger than plain Adam's.
+        The other rows stay as they are, with their moments (plain Adam would go on moving them).
+        The bias is corrected by the number of all steps, as in plain Adam, so that a row which is
+        first touched late moves by up to sqrt(10) learning rates, not by one.
         """
         self.t += 1
         if rows is None:
@@ -153,7 +154,7 @@ def draw(std, rngs, dtype=float):
     check("rngs", rngs, len(rngs) > 0, "one random generator for each model, at least one")
     drawn = [std * rng.standard_normal(std.shape) for rng in rngs]  # Alg1:2 Alg2:1 Alg3:1
     different = len({one.tobytes() for one in drawn}) == len(drawn) or not std.any()
-    check("rngs", rngs, different, "generators that differ: with equal weights models are one")
+    check("rngs", rngs, different, "generators that differ (Alg. 1 line 2: independently)")
     return np.stack(drawn).astype(dtype)
 
 
@@ -243,7 +244,8 @@ class MLPBag:
 
     def __init__(self, fields, features, rngs, learning_rate=0.001, dropout=0.0, rng=None, bias=0.0,
                  dtype=np.float32, embedding=8, hidden=128):
-        check("dropout", dropout, 0 <= dropout < 1, "at least 0 and below 1")
+        fine = within(dropout, 0, 1) and dropout < 1
+        check("dropout", dropout, fine, "at least 0 and below 1")
         check("rng", rng, dropout == 0 or rng is not None, f"a generator if dropout is {dropout}")
         self.K, self.features, self.hidden = len(rngs), features, hidden
         self.dropout, self.rng, self.dtype = dropout, rng, dtype

@@ -210,8 +210,8 @@ METHODS = {
 
 OPTIONS = {
     "models": "K, the number of models in a bag",
-    "buffer": "c, steps between two learning phases, at scale 1; below times the scale, "
-              "but not less than 128 (or N)",
+    "buffer": "c, steps between two learning phases, at scale 1; below that multiplied by "
+              "the scale, but not less than 128 (or N)",
     "minibatches": "n, mini-batches per learning phase",
     "learning_rate": "Adam's learning rate",
     "alpha": "strength of GuideBoot's guidance; what it comes to is the number `fakes` of a run",

@@ -21,8 +21,8 @@ import numpy as np
 
 import baselines
 from envs import BernoulliArms, checked_buffer, stream
-from guideboot import (argmax, beta_moments, beta_parameters, bootstrap_distribution,
-                       chance_to_win, guidance, guided_distribution, moments, online)
+from guideboot import (argmax, beta_moments, bootstrap_distribution, chance_to_win, guidance,
+                       guided_distribution, moments, online)
 from nn import positive, probability, whole
 
 RUNS = 20                # ours
@@ -157,7 +157,7 @@ class Arms:
 
 def thompson_mean(s, n, rng, alpha=1.0):
     """A draw from the posterior Beta(alpha + s, alpha + n - s) of every arm (Eq. 2)."""
-    return rng.beta(*beta_parameters(s, n, alpha))
+    return rng.beta(alpha + s, alpha + (n - s))
 
 
 def bootstrap_mean(s, n, rng):
@@ -183,9 +183,10 @@ class GiroArms(Arms):
 
     def learn_from(self, X, r, n=1):
         super().learn_from(X, r, n)
+        arms = np.asarray(X)[:, 0]
         pairs = self.rng.binomial(1, self.alpha, len(r))
-        np.add.at(self.n, X[:, 0], 2 * pairs)
-        np.add.at(self.s, X[:, 0], pairs)
+        np.add.at(self.n, arms, 2 * pairs)
+        np.add.at(self.s, arms, pairs)
 
 
 # ---------------------------------------------------------------- the comparison, without context

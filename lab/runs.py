@@ -350,7 +350,8 @@ def tuned(methods, experiment):
     """The methods with the values that the study found for them on this experiment."""
     experiments = tuned_values()
     if experiments and experiment not in experiments:
-        raise ValueError(f"experiment must be {' or '.join(experiments)}, got {experiment!r}")
+        raise ValueError(f"experiment must be {' or '.join(experiments)} (of {TUNED.name}), got "
+                         f"{experiment!r}")
     found = experiments.get(experiment, {})
     result = {}
     for row, method in methods.items():

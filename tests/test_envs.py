@@ -47,7 +47,7 @@ def test_what_breaks_the_protocol_is_refused(name, values):
 
 
 def test_fields_that_share_an_id_are_refused_at_the_first_request():
-    with pytest.raises(ValueError, match="^ids must be of one field each: add offsets, got 25"):
+    with pytest.raises(ValueError, match="^ids must be of one field each, got 25 in several"):
         envs.checked(fixed([[0, 25, 30], [25, 26, 34]])).observe()
 
 
@@ -58,8 +58,12 @@ def test_fields_that_share_an_id_are_refused_at_the_first_request():
 def test_a_buffer_that_makes_no_sense_is_refused(X, r, message):
     with pytest.raises(ValueError, match=message):
         envs.checked_buffer(X, r, 35)
-    X, r = envs.checked_buffer(ROWS, [0, 1], 35)
-    assert (X.tolist(), r.tolist()) == (ROWS, [0, 1])
+
+
+@pytest.mark.parametrize("X", [ROWS, np.array(ROWS, np.uint64)])
+def test_a_buffer_of_any_whole_numbers_becomes_indices(X):
+    X, r = envs.checked_buffer(X, [0, 1], 35)
+    assert (X.tolist(), X.dtype, r.tolist()) == (ROWS, np.intp, [0, 1])
 
 
 @pytest.mark.parametrize("r", [0, 1, True, np.int64(1), np.float32(0)])
@@ -404,10 +408,10 @@ def test_words_among_many_numbers_have_a_number_each(tmp_path):
     ("a,b\n", {}, "^table must be "),
     ("a,b\n1,2\n", {"label": "c"}, "^label must be one of the columns"),
     ("a,b\n1,?\n2,?\n", {}, "^label must be .* two classes or more"),
-    ("a,b\n" + "1,x\n2,y\n" * 9 + '3,"x\n', {}, r"t.csv, line 20: unexpected end of data"),
+    ('a,b\n1,x\n2,"y\n' + "1,x\n2,y\n" * 9, {}, r"t.csv, in the row after line 2: unexpected end"),
     (",b\n0,x\n1,y\n", {}, "^table must be .* each with a name of its own"),
     ("a,b\n" + "".join(f"x,{i}\n" for i in range(21)), {}, "^label .* not of 21 values in 21 rows"),
-    ("a,b\n1,x\n2,y\n", {"noise": 0.5}, "^noise must be "),
+    ("a,b\n1,x\n2,y\n", {"noise": 0.51}, "^noise must be "),
     ("a,b\n1,x\n2,y\n", {"bins": 0}, "^bins must be ")])
 def test_a_bad_table_or_option_is_told_in_one_line(tmp_path, text, options, message):
     (tmp_path / "t.csv").write_text(text)

@@ -299,7 +299,7 @@ def served_ads(seed):
 def fakes(rho):
     rho = np.atleast_2d(rho if isinstance(rho, list) else [2.0, rho])
     agent = gb.GuideBoot(bag(), default_rng(0), lambda X: rho)
-    agent.asked = 19                                         # one of 16 calls is looked at
+    agent.asked = 3                                          # one of 16 calls is looked at
     for _ in range(16):
         agent.samples(EVERY_ROW[None, :2], np.zeros((1, 2), int))
 
@@ -318,7 +318,7 @@ def fakes(rho):
     (lambda: gb.replay(baselines.RandomPolicy(None), envs.Synthetic(0), 5, 4),
      "agent must be a method for replay, got 'RandomPolicy'"),
     (lambda: gb.online(served_ads(1), envs.Ads(0, scale=0.01), 5, 4),
-     "bag.ads must be the environment's table of ads"),
+     "bag.ads must be env.table, got the ads of another environment"),
     (lambda: gb.learn(gb.Agent(bag(), None), EVERY_ROW[:1], [1], 0), "n must be a whole number"),
     (lambda: gb.chance_to_win(*[(np.array([1.0, 0.0]), np.array([0.5, 0.5]))] * 2),
      "values of A must be increasing"),
