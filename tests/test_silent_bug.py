@@ -2,8 +2,6 @@
 import re
 import subprocess
 import sys
-from functools import partial
-from pathlib import Path
 
 import pytest
 
@@ -13,6 +11,18 @@ from silent_bug import BUGS, bug, copy_with_bug
 NUMBERS = range(1, len(BUGS) + 1)
 PAGE = (silent_bug.ROOT / "tests/exercises/README.md").read_text(encoding="utf-8")
 ADS_ALONE = re.findall(r"\d+", re.search(r"([\d, ]+ and \d+) in\s+`run_ads.py` alone", PAGE)[1])
+TASKS = {"run_synthetic": "envs.Synthetic, 60", "run_ads": "partial(envs.Ads, scale=0.01), 150"}
+PROBE = """
+import pytest
+for test in {tests}:
+    pytest.main(["-q", "-x", "--assert=plain", "--hypothesis-profile=any-example", test])
+import envs, {script}
+from functools import partial
+from lab.store import make
+task, steps = {task}
+print("--", [make(method, task, steps, 0, dict(), dict())["numbers"]
+            for method in {script}.METHODS.values()])
+"""
 
 
 def run(folder, *words):
@@ -20,60 +30,29 @@ def run(folder, *words):
     return subprocess.run([sys.executable, *words], cwd=folder, capture_output=True, text=True)
 
 
-def hunt(folder):
-    """Print of each number what its test says, and the table in which it shows.
-
-    All in one process, which starts but once. Last comes 0, in which all these tests are to pass,
-    so that nothing of a bug was left behind; it has both tables.
-    """
-    for number in (*NUMBERS, 0):
-        print("==", number, flush=True)
-        copy = Path(folder, str(number))
-        copy_with_bug(number, copy)
-        tests = [bug(number)[1]] if number else dict.fromkeys(test for _, test, _ in BUGS)
-        pytest.main(["-q", "-x", "--assert=plain", "--hypothesis-profile=any-example",
-                     *(f"{copy}/tests/{test}" for test in tests)])
-        import envs
-        import run_ads
-        import run_synthetic
-        from lab.store import make
-        tasks = ((run_ads, partial(envs.Ads, scale=0.01), 150), (run_synthetic, envs.Synthetic, 60))
-        for script, task, steps in tasks:
-            if number == 0 or (str(number) in ADS_ALONE) == (script is run_ads):
-                print("--", {row: make(method, task, steps, 0, {}, {})["numbers"]
-                             for row, method in script.METHODS.items()})
-        for name, module in [*sys.modules.items()]:
-            if (getattr(module, "__file__", None) or "").startswith(str(copy)):
-                del sys.modules[name]                        # the next copy has its own
+def probed(folder, script, *tests):
+    """What these tests say in a folder, and what the methods of a script come to there."""
+    done = run(folder, "-c", PROBE.format(tests=tests, script=script, task=TASKS[script]))
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split("\n--" if tests else "--")
 
 
 @pytest.fixture(scope="module")
-def hunted(tmp_path_factory):
-    """{number: [what its test says, *tables]}"""
-    before = {path: path.read_bytes() for path in silent_bug.ROOT.glob("*.py")}
-    done = run(None, __file__, str(tmp_path_factory.mktemp("hunt")))
-    assert done.returncode == 0, done.stderr
-    assert {path: path.read_bytes() for path in silent_bug.ROOT.glob("*.py")} == before
-    parts = re.split(r"^== (\d+)", done.stdout, flags=re.M)
-    return {int(number): re.split("^-- ", text, flags=re.M)
-            for number, text in zip(parts[1::2], parts[2::2])}
+def right():
+    """Both tables without a bug."""
+    return {script: probed(silent_bug.ROOT, script)[1] for script in TASKS}
 
 
 @pytest.mark.parametrize("number", NUMBERS)
-def test_the_bug_is_caught_by_the_test_of_its_answer(number, hunted):
-    said = hunted[number][0]
+def test_the_test_of_its_answer_catches_the_bug_which_shows_in_the_table_that_the_page_names(
+        number, right, tmp_path):
+    """In a copy, where nothing crashes; without the bug the test passes in this very run."""
+    copy_with_bug(number, tmp_path)
+    script = "run_ads" if str(number) in ADS_ALONE else "run_synthetic"
+    said, table = probed(tmp_path, script, f"tests/{bug(number)[1]}")
     assert "1 failed" in said
-    assert re.search(r"^E +(AssertionError|assert )", said, re.M), said[-2000:]
-
-
-def test_without_a_bug_all_of_these_tests_pass(hunted):
-    assert re.search(r"^\d+ passed in", hunted[0][0], re.M)
-
-
-@pytest.mark.parametrize("number", NUMBERS)
-def test_it_does_not_crash_and_changes_the_table_that_the_lecturers_page_names(number, hunted):
-    _, table = hunted[number]
-    assert table not in hunted[0]
+    assert re.search("^E +AssertionError", said, re.M), said[-2000:]
+    assert table != right[script]
 
 
 def test_a_probe_imports_the_bug_wherever_its_file_is(tmp_path):
@@ -110,7 +89,3 @@ def test_a_wrong_call_is_one_line(words, capsys):
         silent_bug.main(words.split())
     assert end.value.code == 2
     assert capsys.readouterr().err.count("\n") == 1
-
-
-if __name__ == "__main__":
-    hunt(sys.argv[1])
