@@ -33,11 +33,13 @@ def numbers_of(method, task, steps):
 # ---------------------------------------------------------------- the methods
 
 @pytest.mark.parametrize("module, usual", [
-    (run_synthetic, dict(alpha=1.0, models=5, epsilon=0.1, giro_alpha=0.5, ucb_strength=1.0)),
+    (run_synthetic, dict(alpha=1.0, models=5, epsilon=0.1, giro_alpha=0.5, ucb_strength=1.0,
+                         density=gb.FastHarmonic, batch=256, buffer=32, minibatches=4)),
     (run_ads, dict(models=5, buffer=512, epsilon=0.1, giro_alpha=0.01, ucb_strength=0.1,
-                   shaping=0.25, dropout=0.1)),
+                   shaping=0.25, dropout=0.1, density=run_ads.ad_count, minibatches=4)),
 ])
 def test_the_papers_values_are_the_defaults(module, usual):
+    """Eq. 7 on the synthetic task, Eq. 6 on the ads. How a method uses them is test_choices.py's."""
     for row, method in module.METHODS.items():
         for name, parameter in parameters(method).items():
             assert parameter.default == usual.get(name, parameter.default), (row, name)
@@ -59,33 +61,6 @@ def test_every_option_of_a_method_changes_what_it_does(module, row):
     numbers = numbers_of(method, task, steps)
     for name in options:
         assert numbers_of(partial(method, **{name: OTHER[name]}), task, steps) != numbers, name
-
-
-@pytest.mark.parametrize("module, row, K, sizes, decay", [
-    (run_synthetic, "GuideBoot", 5, (256,), None),
-    (run_synthetic, "Online GuideBoot", 5, (32, 4), None),
-    (run_synthetic, "e-greedy (decay)", 1, (256,), 60),
-    (run_ads, ("replay", "GuideBoot"), 5, (32, 128, 4), None),
-    (run_ads, ("online", "Online GuideBoot"), 5, (128, 4), None),
-    (run_ads, ("online", "e-greedy"), 1, (128, 4), None),
-])
-def test_models_densities_and_sizes_are_those_of_section_5(monkeypatch, module, row, K, sizes,
-                                                           decay):
-    """Eq. 7 on the synthetic task, Eq. 6 on the ads; epsilon decays over the whole run."""
-    made = []
-
-    def loop(agent, env, steps, *sizes, **more):
-        made.append((agent, (*sizes, *more.values())))
-    monkeypatch.setattr(module, "replay", loop)
-    monkeypatch.setattr(module, "online", loop)
-    module.METHODS[row](envs.Scored(TASKS[module](0), 60), 60, 0)
-    (agent, given), = made
-    assert (agent.bag.K, given, getattr(agent, "decay", None)) == (K, sizes, decay)
-    if module is run_synthetic:
-        assert len(np.unique(agent.bag.theta)) == agent.bag.theta.size   # each model has its own
-    if "GuideBoot" in tables.label(row):
-        assert type(agent.density) is (gb.AdCount if module is run_ads else gb.FastHarmonic)
-        assert getattr(agent.density, "field", envs.AD_ID) == envs.AD_ID
 
 
 def test_the_buffer_of_the_ads_follows_the_scale():
@@ -112,13 +87,11 @@ def no_workers(monkeypatch):
     monkeypatch.setattr(runs.Runner, "in_processes", lambda runner, workers: runner.here())
 
 
-@pytest.mark.parametrize("script, argv, name", [(run_synthetic, "", "synthetic"),
-                                                (run_arms, "--compare", "arms")])
-def test_a_script_runs_and_draws_all_its_methods(tmp_path, no_workers, script, argv, name):
-    script.main([*argv.split(), "--runs", "2", "--steps", "60", "--out", str(tmp_path)])
-    assert list(tables.read_csv(tmp_path / f"{name}.csv").records) == list(script.METHODS)
-    figure = (tmp_path / f"{name}.svg").read_text()
-    assert all(f">{method}<" in figure for method in script.METHODS)
+def test_a_script_runs_and_draws_all_its_methods(tmp_path, no_workers):
+    run_arms.main(["--compare", "--runs", "2", "--steps", "60", "--out", str(tmp_path)])
+    assert list(tables.read_csv(tmp_path / "arms.csv").records) == list(run_arms.METHODS)
+    figure = (tmp_path / "arms.svg").read_text()
+    assert all(f">{method}<" in figure for method in run_arms.METHODS)
 
 
 def test_the_ads_script_prints_the_papers_tables_and_adds_the_yardsticks(tmp_path, capsys,

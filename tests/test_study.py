@@ -161,10 +161,7 @@ def test_verdicts_worked_by_hand():
 def test_claims_are_signed_so_that_above_zero_supports_the_paper():
     """In a world as the paper tells it every claim is reproduced. Of the ads these are its own
     means; its claims on standard deviations and MC-Dropout need its runs."""
-    def around(mean):
-        return {seed: mean + 1e-6 * rng.normal() for seed in range(10)}
-
-    rng = np.random.default_rng(0)
+    around = partial(runs_around, spread=1e-6)
     order = ["GuideBoot", "Online GuideBoot", "Giro", "GLM-UCB", "TS-BLR", "e-greedy",
              "e-greedy (decay)", "Ridge", "Bootstrap", "OBB"]
     regret = {name: around(100.0 + 5 * i * i) for i, name in enumerate(order)}
