@@ -111,7 +111,7 @@ def start(*words):
 
 def finish(process):
     """Wait for its end: exit code, output, errors."""
-    text, errors = process.communicate(timeout=100)
+    text, errors = process.communicate(timeout=60)
     return process.returncode, text, errors
 
 
@@ -347,7 +347,7 @@ def test_killed_in_any_way_and_resumed_it_ends_byte_identical_and_leaves_no_proc
         process = start(script(COMMAND % workers))
         wait_for(lambda: stored() > before)
         kill(process.pid, how)
-        process.communicate()
+        finish(process)
         wait_for(lambda: not processes_of(process.pid))
     done = stored()
     assert 2 <= done < 16

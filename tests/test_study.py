@@ -117,7 +117,9 @@ def test_on_the_ads_pull_and_noise_of_fakes_are_their_mean_and_the_rest():
 
 def test_a_sweep_prints_differences_to_the_tuned_value_and_draws_them(tmp_path, capsys,
                                                                       monkeypatch, no_workers):
+    """That value is added to those of the sweep, here 0.3."""
     monkeypatch.setitem(study.SWEEPING, "synthetic", (envs.Synthetic, 40))
+    monkeypatch.setitem(study.SWEEPS["synthetic"], "alpha", (("GuideBoot",), (0.3,), "its own"))
     tuned = runs.tuned_values()["synthetic"]["GuideBoot"]["options"]["alpha"]
     study.main(["sweep", "synthetic", "alpha", "--runs", "5", "--out", str(tmp_path)])
     regret = tables.read_csv(tmp_path / "sweep_alpha.csv").values()
