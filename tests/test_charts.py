@@ -1,4 +1,4 @@
-"""The figures: a method has one style, labels do not overlap, axes say what they are."""
+"""The figures: a method has a style of its own, axes say what they are, nothing is made up."""
 import xml.etree.ElementTree as ET
 
 import numpy as np

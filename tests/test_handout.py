@@ -110,17 +110,6 @@ def test_the_lab_lacks_nothing_but_answers_and_its_bug_hunt_has_no_spoilers_to_r
     assert answer in subprocess.run(words, capture_output=True, text=True).stdout
 
 
-@pytest.fixture
-def solved(tmp_path, monkeypatch):
-    """Hand-outs are now made from a copy of the project in which all exercises are solved."""
-    root = tmp_path / "project"
-    handout.copy_project(root)
-    shutil.copy(handout.ROOT / "README.md", root)
-    for path in root.glob("tests/exercises/ex*.py"):
-        path.write_text(path.read_text(encoding="utf-8") + RIGHT[path.stem], encoding="utf-8")
-    monkeypatch.setattr(handout, "ROOT", root)
-
-
 def test_an_answer_in_place_of_a_blank_is_taken_out_and_a_hint_stays(monkeypatch):
     monkeypatch.setitem(RIGHT, "mine", "A = 1\nB = 2\nclass C:\n    pass")
     hint = "    def f(self):\n        raise NotImplementedError('a '\n 'hint')\n"
@@ -131,9 +120,15 @@ def test_an_answer_in_place_of_a_blank_is_taken_out_and_a_hint_stays(monkeypatch
 
 
 def test_marks_are_for_functions_alone_and_for_exercises_by_their_own_check(
-        solved, tmp_path, capsys):
+        tmp_path, capsys, monkeypatch):
     """OBB written in another way, Giro wrong, exercise 4 solved, in exercise 5 the check edited.
-    Of a second student there is one file. The lecturer's own answers are nobody's."""
+    Of a second student there is one file. The lecturer's own answers, here in place, are nobody's.
+    """
+    handout.copy_project(root := tmp_path / "project")
+    shutil.copy(handout.ROOT / "README.md", root)
+    for path in root.glob("tests/exercises/ex*.py"):
+        path.write_text(path.read_text(encoding="utf-8") + RIGHT[path.stem], encoding="utf-8")
+    monkeypatch.setattr(handout, "ROOT", root)
     student, names = tmp_path / "student", ["baselines.OBB.samples", "baselines.Giro.remember"]
     handout.main([*names, "--out", str(student)])
     for file, pattern, new in (
