@@ -39,7 +39,7 @@ def numbers_of(method, task, steps):
                    shaping=0.25, dropout=0.1, density=run_ads.ad_count, minibatches=4)),
 ])
 def test_the_papers_values_are_the_defaults(module, usual):
-    """Eq. 7 on the synthetic task, Eq. 6 on the ads. How a method uses them is test_choices.py's."""
+    """Eq. 7 on the synthetic task, Eq. 6 on the ads. What a method makes of them: test_choices."""
     for row, method in module.METHODS.items():
         for name, parameter in parameters(method).items():
             assert parameter.default == usual.get(name, parameter.default), (row, name)
