@@ -13,7 +13,6 @@ import sys
 from functools import partial
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 FILE = Path(__file__).parent / "choices.json"

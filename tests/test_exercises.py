@@ -7,7 +7,8 @@ import os
 import shutil
 import subprocess
 import sys
-from functools import lru_cache
+from contextlib import suppress
+from functools import lru_cache, partial
 from pathlib import Path
 
 import pytest
@@ -18,22 +19,27 @@ ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "tests" / "exercises"
 sys.path.append(str(FOLDER))                                 # for helper.py
 CASES = [(name, mistake) for name in WRONG for mistake in WRONG[name]]
-KEPT = {}                                                    # regrets, the same for all answers
+MEASURED = {                             # with fewer runs, for the time's sake: margins are wide
+    "ex03_ties": ("regret", dict(runs=10)),                  # 47 % worse, where 10 % are enough
+    "ex06_density": ("regret", {}),                          # 0.23 of it; wrong ones 0.60 or more
+    "ex07_staleness": ("regret", dict(runs=5)),              # 60, 2 and 300 %: below 20 % or above
+    "ex10_paired": ("scores", dict(runs=20))}                # 5.7 times as many against 1.4 times
+KEPT = {}                                                    # what is measured, for all answers
 
 
 def source(name):
     return (FOLDER / f"{name}.py").read_text(encoding="utf-8")
 
 
-def judge(name, answer, *arguments):
+def judge(name, answer, seeds=range(100, 104)):
     """Run the check of an exercise with this answer in place of its blanks."""
     student = {"__name__": name}
     exec(source(name) + answer, student)
-    if "regret" in student:
-        student["regret"] = KEPT.setdefault(name, lru_cache(student["regret"]))
-    if name == "ex06_density" and not arguments:
-        arguments = [range(100, 108)]                        # half of its own, for the time's sake
-    student["check"](*arguments)
+    if name in MEASURED:
+        measure, fewer = MEASURED[name]
+        kept = lru_cache(partial(student[measure], **fewer))
+        student[measure] = KEPT.setdefault(name, kept)
+    student["check"](*([seeds] if name in SEEDS else []))
 
 
 def wrong(name, mistake):
@@ -45,21 +51,21 @@ def wrong(name, mistake):
 
 def test_every_exercise_has_an_answer_and_wrong_ones():
     names = sorted(path.stem for path in FOLDER.glob("ex*.py"))
-    assert [name[:4] for name in names] == [f"ex{i:02}" for i in range(1, 12)]
     assert list(RIGHT) == list(WRONG) == names
     assert min(len(answers) for answers in WRONG.values()) >= 2
 
 
 @pytest.mark.parametrize("name", RIGHT)
-def test_the_right_answer_is_accepted(name):
+def test_a_file_as_it_stands_does_not_crash_and_the_right_answer_is_accepted(name):
+    with suppress(AssertionError, NotImplementedError):      # unless it is solved in place
+        judge(name, "")
     judge(name, RIGHT[name])
 
 
-@pytest.mark.parametrize("seeds", [SEEDS["ex06_density"][:8], range(2000, 2008)])
-def test_a_density_is_not_right_by_luck(seeds):
-    """On two sets of seeds that the exercise does not show; a third is of its own."""
-    assert str(seeds) not in source("ex06_density")
-    judge("ex06_density", RIGHT["ex06_density"], seeds)
+def test_a_density_is_not_right_by_luck():
+    """On seeds by which marks are given, which the exercise does not show: it has 0.14."""
+    assert str(SEEDS["ex06_density"]) not in source("ex06_density")
+    judge("ex06_density", RIGHT["ex06_density"], SEEDS["ex06_density"][:4])
 
 
 @pytest.mark.parametrize("name, mistake", CASES)
@@ -69,14 +75,6 @@ def test_a_wrong_answer_gets_the_right_hint_in_one_line(name, mistake):
         judge(name, answer)
     assert words in str(error.value)
     assert "\n" not in str(error.value)
-
-
-@pytest.mark.parametrize("name", RIGHT)
-def test_a_file_as_it_stands_is_solved_or_gets_a_hint(name):
-    try:
-        judge(name, "")
-    except (AssertionError, NotImplementedError) as hint:
-        assert len(str(hint)) > 20
 
 
 @pytest.fixture(scope="module")

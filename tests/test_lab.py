@@ -103,7 +103,7 @@ def script(call, name="job.py"):
 
 
 def start(*words):
-    """Start Python with these words in a process group of its own."""
+    """Start Python with these words, in a session of its own."""
     return subprocess.Popen(
         [sys.executable, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env={**os.environ, "PYTHONPATH": str(ROOT)}, start_new_session=True)
@@ -111,16 +111,16 @@ def start(*words):
 
 def finish(process):
     """Wait for its end: exit code, output, errors."""
-    text, errors = process.communicate(timeout=100)
+    text, errors = process.communicate(timeout=60)
     return process.returncode, text, errors
 
 
-def processes_of(session):
-    """Processes of a session that are not yet gone: {id: its command line}."""
+def processes_of(session, kind=""):
+    """The ids of processes of a session that are not yet gone, with this in their command."""
     listed = subprocess.run(["ps", "-ww", "-s", str(session), "-o", "pid=,stat=,args="],
                             capture_output=True, text=True)
     found = [line.split(maxsplit=2) for line in listed.stdout.splitlines()]
-    return {int(pid): args for pid, state, args in found if "Z" not in state}
+    return [int(pid) for pid, state, args in found if "Z" not in state and kind in args]
 
 
 def wait_for(condition):
@@ -187,9 +187,8 @@ def test_own_method_and_task_are_compared_stored_and_found_again(mine, capsys, m
     assert list(found["Mine"]) == [0, 1, 2, 3, 4]
     assert set(found["Mine"][0]) == {"regret", "reward", "size"}
     assert Path("out/shelf.svg").exists()
-    regret = {row: {seed: numbers["regret"] for seed, numbers in by_seed.items()}
-              for row, by_seed in found.items()}
-    assert tables.read_csv("out/shelf.csv").values() == regret
+    regret = {seed: numbers["regret"] for seed, numbers in found["Mine"].items()}
+    assert tables.read_csv("out/shelf.csv").values()["Mine"] == regret
 
     elsewhere = dict(store.where(), numpy="1.0")
     monkeypatch.setattr(runs, "where", lambda: elsewhere)
@@ -231,8 +230,7 @@ def test_a_constant_or_function_that_is_edited_during_a_run_is_refused(mine, cap
     assert processes.work(*arguments)[0] == "done"
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         kind, why = pool.submit(processes.work, *arguments).result()
-    assert kind == "failed"
-    assert "mine.py" in why
+    assert kind == "failed" and "mine.py" in why
     for _ in range(2):
         with pytest.raises(SystemExit, match="^2$"):
             compare_here({"M": mine.mine}, mine.Shelf, 9, 1)
@@ -273,8 +271,7 @@ def test_a_script_without_a_main_guard_gets_one_line(mine):
 
 @UNIX
 def test_a_reader_who_has_enough_ends_a_script_of_ones_own_without_a_traceback(mine):
-    name = script("compare({'M': mine}, Shelf, 9, 2)")
-    process = start(name)
+    process = start(script("compare({'M': mine}, Shelf, 9, 2)"))
     process.stdout.close()
     assert process.stderr.read() == ""
     assert process.wait() == 1
@@ -285,24 +282,26 @@ def test_functions_typed_in_run_in_the_same_process_and_are_not_stored(mine):
              "def own(env, steps, seed):\n"
              "    mine(env, steps, seed)\n"
              "print(compare({'own': own, 'mine': mine}, Shelf, 20, 2))")
-    code, text, errors = finish(start("-c", typed))
-    assert code == 0, errors
-    assert "'own': {0: {'regret'" in text
+    _, text, errors = finish(start("-c", typed))
+    assert "'own': {0: {'regret'" in text, errors
     assert stored() == 0
 
 
-def test_a_run_that_raises_dies_or_diverges_is_named_and_the_others_finish(mine):
+def test_a_run_that_raises_dies_or_diverges_is_named_and_the_others_finish(mine, capsys):
     """Every run of D kills its process, while others are being started. What failed is tried
-    again by the same command; what diverged is a result, and kept."""
-    call = ("compare({'D': partial(mine, dies=True), 'M': mine, 'F': partial(mine, fails=1),\n"
-            "         'N': partial(mine, rate=1e308)}, Shelf, 20, 2, workers=3)")
-    for missing in (8, 3):
-        code, text, errors = finish(start(script(call)))
-        assert (code, to_be_made(text), stored()) == (1, missing, 5)
-        assert set(re.findall(r"D, seed (\d)", errors)) == {"0", "1"}
+    again by a command that asks for it; what diverged is a result, and kept."""
+    live = "{'M': mine, 'F': partial(mine, fails=1), 'N': partial(mine, rate=1e308)}"
+    call = f"compare({{'D': partial(mine, dies=True), **{live}}}, Shelf, 20, 2, workers=2)"
+    code, *first = finish(start(script(call)))
+    assert (code, stored()) == (1, 5)
+    assert set(re.findall(r"D, seed (\d)", first[1])) == {"0", "1"}
+    with pytest.raises(SystemExit, match="^1$"):
+        compare_here(eval(live, vars(mine)), mine.Shelf, 20, 2)
+    for (text, errors), missing, told in ((first, 8, 2), (capsys.readouterr(), 1, 0)):
+        assert to_be_made(text) == missing
         place = r"\(mine.py, line \d+: raise .* this line\)"
         assert re.search(rf"F, seed 1: RuntimeError: a bug {place}", errors), errors
-        assert errors.count("N, seed") == (2 if missing == 8 else 0)
+        assert errors.count("N, seed") == told
         assert re.search("^N +0, 2 diverged$", text, re.M)
         assert "nan" not in text
 
@@ -337,29 +336,22 @@ def whole(mine):
 
 @UNIX
 def test_killed_in_any_way_and_resumed_it_ends_byte_identical_and_leaves_no_process(whole):
-    """Four kills, with several numbers of workers, and every time at least one run is added.
-
-    At last workers alone get Ctrl-C, which they ignore from the start, and one of
-    them is killed: that costs nothing.
-    """
-    kills = ((signal.SIGKILL, os.kill, 3), (signal.SIGTERM, os.killpg, 1),
-             (signal.SIGKILL, os.killpg, 2), (signal.SIGINT, os.killpg, 2))
-    for how, kill, workers in kills:
+    """The command alone, then all its processes, each time after at least one run. At last the
+    worker alone gets Ctrl-C, which it ignores from the start, and is killed: that costs nothing."""
+    for how, kill, workers in ((signal.SIGKILL, os.kill, 2), (signal.SIGTERM, os.killpg, 1)):
         before = stored()
         process = start(script(COMMAND % workers))
         wait_for(lambda: stored() > before)
         kill(process.pid, how)
-        code, text, errors = finish(process)
+        finish(process)
         wait_for(lambda: not processes_of(process.pid))
-    assert code == 130                                       # after Ctrl-C
-    assert "interrupted" in errors
     done = stored()
-    assert 4 <= done < 16
-    process = start(script(COMMAND % 2))
+    assert 2 <= done < 16
+    process = start(script(COMMAND % 1))
     while stored() == done and process.poll() is None:
-        workers = [p for p, args in processes_of(process.pid).items() if "spawn_main" in args]
-        for worker in workers:
+        for worker in processes_of(process.pid, "spawn_main"):
             os.kill(worker, signal.SIGINT)
+        time.sleep(0.02)
     os.kill(worker, signal.SIGKILL)
     code, text, errors = finish(process)
     assert (code, errors) == (0, "")
@@ -384,13 +376,13 @@ def test_ctrl_c_ends_at_once_and_shows_what_is_finished(mine, call, after):
     code, text, errors = finish(process)
     assert time.monotonic() - started < 10                   # all would take 17 s or more
     assert code == 130
-    assert "Traceback" not in errors, errors
+    assert "interrupted" in errors and "Traceback" not in errors, errors
     assert ("Cumulative regret" in text) == (stored() > 0)
     wait_for(lambda: not processes_of(process.pid))
 
 
 def test_two_commands_in_one_folder_both_end_right(whole):
-    both = [start(script(COMMAND % 2, name)) for name in ("job.py", "two.py")]
+    both = [start(script(COMMAND % 1, name)) for name in ("job.py", "two.py")]
     assert [finish(process)[0] for process in both] == [0, 0]
     assert Path("out/shelf.csv").read_bytes() == whole
 

@@ -90,19 +90,14 @@ def test_algorithm_1_is_shown_as_the_code_has_it_and_files_have_the_stated_lengt
         assert abs(length - int(lines)) <= 0.1 * length, name            # a comment breaks nothing
 
 
-def test_the_readmes_own_script_runs(copy):
-    text = python_block("import numpy")
-    (copy / "mine.py").write_text(text.replace("steps=2000, runs=10", "steps=20, runs=2"))
-    assert "Mine" in run(copy, "mine.py")
-    assert (copy / "out" / "mine" / "shelf.svg").exists()
-
-
-def test_the_readmes_table_as_a_task_runs(copy):
-    rows = "".join(f"{'ab'[i % 2]},{'xy'[i % 2]}\n" for i in range(30))
-    (copy / "mushroom.csv").write_text("cap,edibility\n" + rows)
-    text = python_block("from functools")
-    (copy / "mine.py").write_text(text.replace("steps=1000, runs=5", "steps=20, runs=2"))
-    assert "GuideBoot" in run(copy, "mine.py")
+@pytest.mark.parametrize("start, method", [("import numpy", "Mine"),
+                                           ("from functools", "GuideBoot")])
+def test_the_readmes_own_script_and_its_table_as_a_task_run(copy, start, method):
+    (copy / "mushroom.csv").write_text("cap,edibility\n" + "a,x\nb,y\n" * 15)
+    text, changed = re.subn(r"steps=\d+, runs=\d+", "steps=20, runs=1", python_block(start))
+    assert changed == 1
+    (copy / "mine.py").write_text(text)
+    assert method in run(copy, "mine.py")
 
 
 def test_the_readmes_live_system_learns():

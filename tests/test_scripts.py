@@ -15,7 +15,7 @@ import guideboot as gb
 import run_ads
 import run_arms
 import run_synthetic
-from lab import charts, runs, store, tables
+from lab import alpha, charts, runs, store, study, tables
 from lab.command import parameters
 from lab.paper import PAPER
 
@@ -33,11 +33,13 @@ def numbers_of(method, task, steps):
 # ---------------------------------------------------------------- the methods
 
 @pytest.mark.parametrize("module, usual", [
-    (run_synthetic, dict(alpha=1.0, models=5, epsilon=0.1, giro_alpha=0.5, ucb_strength=1.0)),
+    (run_synthetic, dict(alpha=1.0, models=5, epsilon=0.1, giro_alpha=0.5, ucb_strength=1.0,
+                         density=gb.FastHarmonic, batch=256, buffer=32, minibatches=4)),
     (run_ads, dict(models=5, buffer=512, epsilon=0.1, giro_alpha=0.01, ucb_strength=0.1,
-                   shaping=0.25, dropout=0.1)),
+                   shaping=0.25, dropout=0.1, density=run_ads.ad_count, minibatches=4)),
 ])
 def test_the_papers_values_are_the_defaults(module, usual):
+    """Eq. 7 on the synthetic task, Eq. 6 on the ads. What a method makes of them: test_choices."""
     for row, method in module.METHODS.items():
         for name, parameter in parameters(method).items():
             assert parameter.default == usual.get(name, parameter.default), (row, name)
@@ -61,33 +63,6 @@ def test_every_option_of_a_method_changes_what_it_does(module, row):
         assert numbers_of(partial(method, **{name: OTHER[name]}), task, steps) != numbers, name
 
 
-@pytest.mark.parametrize("module, row, K, sizes, decay", [
-    (run_synthetic, "GuideBoot", 5, (256,), None),
-    (run_synthetic, "Online GuideBoot", 5, (32, 4), None),
-    (run_synthetic, "e-greedy (decay)", 1, (256,), 60),
-    (run_ads, ("replay", "GuideBoot"), 5, (32, 128, 4), None),
-    (run_ads, ("online", "Online GuideBoot"), 5, (128, 4), None),
-    (run_ads, ("online", "e-greedy"), 1, (128, 4), None),
-])
-def test_models_densities_and_sizes_are_those_of_section_5(monkeypatch, module, row, K, sizes,
-                                                           decay):
-    """Eq. 7 on the synthetic task, Eq. 6 on the ads; epsilon decays over the whole run."""
-    made = []
-
-    def loop(agent, env, steps, *sizes, **more):
-        made.append((agent, (*sizes, *more.values())))
-    monkeypatch.setattr(module, "replay", loop)
-    monkeypatch.setattr(module, "online", loop)
-    module.METHODS[row](envs.Scored(TASKS[module](0), 60), 60, 0)
-    (agent, given), = made
-    assert (agent.bag.K, given, getattr(agent, "decay", None)) == (K, sizes, decay)
-    if module is run_synthetic:
-        assert len(np.unique(agent.bag.theta)) == agent.bag.theta.size   # each model has its own
-    if "GuideBoot" in tables.label(row):
-        assert type(agent.density) is (gb.AdCount if module is run_ads else gb.FastHarmonic)
-        assert getattr(agent.density, "field", envs.AD_ID) == envs.AD_ID
-
-
 def test_the_buffer_of_the_ads_follows_the_scale():
     assert [run_ads.buffer_size(512, scale) for scale in (1.0, 0.4, 0.02)] == [512, 205, 128]
     assert run_ads.buffer_size(10, 0.02) == 10
@@ -106,29 +81,32 @@ def test_the_papers_numbers_are_those_of_tables_3_and_4():
 
 # ---------------------------------------------------------------- the commands
 
-@pytest.mark.parametrize("script, argv, name", [(run_synthetic, "", "synthetic"),
-                                                (run_arms, "--compare", "arms")])
-def test_a_script_runs_and_draws_all_its_methods(tmp_path, script, argv, name):
-    script.main([*argv.split(), "--runs", "2", "--steps", "60", "--out", str(tmp_path)])
-    assert list(tables.read_csv(tmp_path / f"{name}.csv").records) == list(script.METHODS)
-    figure = (tmp_path / f"{name}.svg").read_text()
-    assert all(f">{method}<" in figure for method in script.METHODS)
+@pytest.fixture
+def no_workers(monkeypatch):
+    """Runs are made in this process: to start others takes longer, and is for test_lab.py."""
+    monkeypatch.setattr(runs.Runner, "in_processes", lambda runner, workers: runner.here())
 
 
-def test_the_ads_script_prints_the_papers_tables_and_adds_the_yardsticks(tmp_path, capsys):
+def test_a_script_runs_and_draws_all_its_methods(tmp_path, no_workers):
+    run_arms.main(["--compare", "--runs", "2", "--steps", "60", "--out", str(tmp_path)])
+    assert list(tables.read_csv(tmp_path / "arms.csv").records) == list(run_arms.METHODS)
+    figure = (tmp_path / "arms.svg").read_text()
+    assert all(f">{method}<" in figure for method in run_arms.METHODS)
+
+
+def test_the_ads_script_prints_the_papers_tables_and_adds_the_yardsticks(tmp_path, capsys,
+                                                                         no_workers):
+    def line(name, table):
+        return re.search(f"^{name} .*$", table, re.M).group()
     run_ads.main(["--scale", "0.01", "--steps", "130", "--runs", "2", "--out", str(tmp_path)])
     table_3, table_4 = capsys.readouterr().out.split("Table 3")[1].split("Table 4")
     results = tables.read_csv(tmp_path / "ads_A.csv")
     assert list(results.records) == list(run_ads.METHODS)
-    ours = list(results.values()["replay", "GuideBoot"].values())
-    line = re.search(r"^GuideBoot .*$", table_3, re.M).group()
-    assert f"{np.mean(ours):.4f}  ({np.std(ours, ddof=1):.4f})" in line
-    assert "0.0280  (0.0006)" in line                        # the paper's
-    other = list(results.values()["replay", "Giro"].values())
-    line = re.search(r"^Giro .*$", table_3, re.M).group()
-    assert f" {np.mean(other) - np.mean(ours):+.4f} " in line
-    line = re.search(r"^Online GuideBoot .*$", table_4, re.M).group()
-    assert "0.0317  (0.0004)" in line
+    ours, giro = [list(results.values()["replay", name].values()) for name in ("GuideBoot", "Giro")]
+    assert f"{np.mean(ours):.4f}  ({np.std(ours, ddof=1):.4f})" in line("GuideBoot", table_3)
+    assert f" {np.mean(giro) - np.mean(ours):+.4f} " in line("Giro", table_3)
+    assert "0.0280  (0.0006)" in line("GuideBoot", table_3)              # the paper's
+    assert "0.0317  (0.0004)" in line("Online GuideBoot", table_4)
 
 
 def test_spread_and_disagreement_of_networks_worked_by_hand():
@@ -150,14 +128,14 @@ def test_spread_and_disagreement_of_networks_worked_by_hand():
     ("--untuned --giro-alpha 0.75", "giro_alpha=0.75, learning_rate=0.002", "changed"),
 ])
 def test_what_is_given_goes_before_the_tuned_value_and_that_before_the_default(
-        tmp_path, monkeypatch, argv, options, tuned):
+        tmp_path, monkeypatch, no_workers, argv, options, tuned):
     """What was tuned for another function of a row's name does not count."""
     giro = {"method": "run_synthetic.giro", "options": {"giro_alpha": 0.25, "learning_rate": 0.125}}
     other = {"method": "mine.e_greedy", "options": {"epsilon": 0.9}}
     monkeypatch.setattr(runs, "TUNED", tmp_path / "tuned.json")
     runs.TUNED.write_text(json.dumps({"synthetic": {"Giro": giro, "e-greedy": other}}))
     run_synthetic.main(["--methods", "\u03b5-Greedy, GIRO", *argv.split(), "--runs", "1",
-                        "--steps", "3", "--workers", "1", "--out", str(tmp_path)])
+                        "--steps", "3", "--out", str(tmp_path)])
     results = tables.read_csv(tmp_path / "synthetic.csv")
     assert list(results.records) == ["Giro", "e-greedy"]
     assert results.known("Giro", "call") == f"run_synthetic.giro(batch=256, {options}, models=5)"
@@ -168,7 +146,6 @@ def test_what_is_given_goes_before_the_tuned_value_and_that_before_the_default(
 @pytest.mark.parametrize("script, argv, named", [
     (run_synthetic, "--methods linucb", "--methods.* linucb$"),
     (run_synthetic, "--alpha nan", r"\balpha .* nan\b"),
-    (run_synthetic, "--buffer 3", r"\bn .* 4\b"),            # four mini-batches of three rows
     (run_synthetic, "--steps 1e4", "--steps.* '1e4'$"),
     (run_synthetic, "--workers 0", "workers .* 0$"),
     (run_ads, "--scale 2", r"\bscale .* 2.0\b"),
@@ -177,27 +154,22 @@ def test_what_is_given_goes_before_the_tuned_value_and_that_before_the_default(
     (run_ads, "--steps 100 --scale 0.01", "--steps.* above 128.* 100$"),
     (run_arms, "--figure x.png", "--figure.* 'x.png'$"),
     (run_arms, "--figure ~nobody-here/x.svg", "--figure.* ~nobody-here$"),
-    (run_arms, "--compare --alpha 0", "alpha .* above 0, got 0.0"),
     (run_arms, "--q", "--q"),
+    (study, "tune x", "'x'"),
+    (study, "sweep synthetic nothing", "'nothing'"),
+    (alpha, "--table x.csv", "--label"),
 ])
-def test_what_was_typed_wrong_is_one_line_and_exit_code_2(tmp_path, monkeypatch, capsys, script,
-                                                          argv, named):
+def test_help_is_help_and_what_was_typed_wrong_is_one_line(tmp_path, monkeypatch, capsys, script,
+                                                           argv, named):
     monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit, match="^0$"):
+        script.main(["--help"])
     with pytest.raises(SystemExit, match="^2$"):
         script.main(argv.split())
     errors = capsys.readouterr().err
     assert errors.count("\n") == 1
     assert re.search(named, errors), errors
     assert not list(tmp_path.glob("**/*.csv"))
-
-
-@pytest.mark.parametrize("script", [run_synthetic, run_ads])
-def test_help_names_every_option(script, capsys):
-    with pytest.raises(SystemExit, match="^0$"):
-        script.main(["--help"])
-    text = capsys.readouterr().out
-    for option in script.OPTIONS:
-        assert f"\n  --{option.replace('_', '-')} " in text
 
 
 # ---------------------------------------------------------------- run_arms.py

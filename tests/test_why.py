@@ -16,10 +16,6 @@ import run_synthetic
 from baselines import RidgeBag
 
 
-def bag_of(K=1):
-    return RidgeBag(35, [np.random.default_rng(k) for k in range(K)], init=0.5)
-
-
 def filled(fakes="none", data="afresh", steps=40, K=1, **options):
     """Samples after some steps of random choices."""
     given = dict(alpha=2.0, centre=0.5, guided=True, batch=6)
@@ -33,18 +29,27 @@ def filled(fakes="none", data="afresh", steps=40, K=1, **options):
     return samples
 
 
-def all_rows(samples):
+def all_rows(history):
     """The history as one batch of one model."""
-    t = samples.history.size
-    return samples.history.X[None, :t].astype(int), samples.history.r[None, :t].astype(float)
+    t = history.size
+    return history.X[None, :t].astype(int), history.r[None, :t].astype(float)
+
+
+def one_hot(X):
+    """Rows of three ids as 36 numbers, of which the last is the bias."""
+    phi = np.zeros((len(X), 36))
+    for x, row in zip(X, phi):
+        row[[*x, 35]] = 1.0
+    return phi
 
 
 # ---------------------------------------------------------------- the two statements
 
-def test_the_expected_gradient_is_that_of_one_objective():
+def test_the_expected_gradient_is_that_of_one_objective_which_the_full_data_has():
     """Enumerated: each row with probability 1/t, each of its four pairs (F1, F0) with its own."""
-    samples, bag = filled(), bag_of()
-    X, r = all_rows(samples)
+    samples = filled("pull", "full")
+    bag = RidgeBag(35, [np.random.default_rng(0)], init=0.5)
+    X, r = all_rows(samples.history)
     g = gb.guidance(samples.density(X), 2.0)
     expected = 0.0
     for i, F1, F0 in itertools.product(range(X.shape[1]), (0, 1), (0, 1)):
@@ -52,6 +57,7 @@ def test_the_expected_gradient_is_that_of_one_objective():
         w, y = np.array([[1.0 + F1 + F0]]), np.array([[r[0, i] + F1]])
         expected = expected + p * bag.gradient(X[:, i:i + 1], w, y)
     np.testing.assert_allclose(bag.gradient(X, 1 + 2 * g, r + g), expected, atol=1e-14)
+    np.testing.assert_allclose(bag.gradient(*samples()), expected, atol=1e-14)
 
 
 @given(st.integers(1, 25), st.floats(0, 1), st.floats(0.01, 40))
@@ -106,26 +112,16 @@ def test_fakes_are_their_pull_plus_their_noise(data):
     assert np.ptp(w["drawn"] - w["pull"]) > 0
 
 
-@pytest.mark.parametrize("name, centre", [("pull alone", 0.5), ("pull to 1", 1.0),
-                                          ("pull to the base rate", 0.27),
-                                          ("pull to the average", None)])
-def test_fakes_pull_to_their_centre(name, centre):
-    """Where every fake is certain (g = 1) a sample of reward r becomes r + 2 centre clicks in 3."""
-    assert why.CELLS[name].keywords.get("centre", 0.5) == centre
+@pytest.mark.parametrize("centre", [0.5, 1.0, 0.27, None])
+def test_fakes_pull_to_their_centre(centre):
+    """Where every fake is certain (g = 1) a sample of reward r becomes r + 2 centre clicks in 3.
+    Without a centre it is the average reward."""
     samples = filled("pull", alpha=1e9, centre=centre)
     X, w, y = samples()
     _, r = filled("pull").history.resample((1, 6), np.random.default_rng(0))
     np.testing.assert_allclose(w, 3.0)
     share = samples.s.sum() / 40 if centre is None else centre
     np.testing.assert_allclose(y, r + 2 * share)
-
-
-def test_the_full_data_has_the_gradient_of_the_whole_history():
-    samples, bag = filled("pull", "full"), bag_of()
-    X, r = all_rows(samples)
-    g = gb.guidance(samples.density(X), 2.0)
-    expected = bag.gradient(X, 1 + 2 * g, r + g)
-    np.testing.assert_allclose(bag.gradient(*samples()), expected, atol=1e-14)
 
 
 def test_a_kept_resample_gives_a_sample_the_same_weight_every_time():
@@ -157,10 +153,8 @@ def test_the_exact_fit_is_at_the_minimum_of_the_objective_with_a_ridge():
     env = envs.Scored(envs.Synthetic(0), 60)
     agent = why.ExactPull(3, 35, np.random.default_rng(0), 0.5, 2.0)
     gb.online(agent, env, 60, 1)
-    X, r = agent.history.X[:60].astype(int), agent.history.r[:60]
-    g = gb.guidance(agent.density(X), 2.0)
-    phi = np.zeros((60, 36))
-    np.put_along_axis(phi, agent.active(X), 1.0, 1)
+    (X,), (r,) = all_rows(agent.history)
+    g, phi = gb.guidance(agent.density(X), 2.0), one_hot(X)
     slope = phi.T @ ((1 + 2 * g) * nn.sigmoid(phi @ agent.mode) - (r + g)) + 0.5 * agent.mode
     assert np.abs(slope).max() < 1e-6                            # Newton's tolerance
     assert agent.n.sum() == 60                                   # the real counts are back
@@ -174,17 +168,13 @@ def test_measures_worked_by_hand():
     posterior variances, have a spread of 1. The truth has no error, also where nothing was shown.
     """
     samples, env = filled(steps=400), envs.Synthetic(3)
-    X, r = all_rows(samples)
-    phi, inputs = np.zeros((400, 36)), np.zeros((625, 36))
-    for x, row in zip(X[0], phi):
-        row[[*x, 35]] = 1.0
-    for x, row in zip(why.INPUTS, inputs):
-        row[[*x, 35]] = 1.0
+    (X,), (r,) = all_rows(samples.history)
+    phi, inputs = one_hot(X), one_hot(why.INPUTS)
     mode = np.zeros(36)
     for _ in range(20):                                          # Newton's method
         p = nn.sigmoid(phi @ mode)
         H = phi.T @ (phi * (p * (1 - p))[:, None]) + 48 * np.eye(36)
-        mode = mode - np.linalg.solve(H, phi.T @ (p - r[0]) + 48 * mode)
+        mode = mode - np.linalg.solve(H, phi.T @ (p - r) + 48 * mode)
     std = np.sqrt(np.diag(inputs @ np.linalg.inv(H) @ inputs.T))
     z = inputs @ mode + np.array([[-1], [-1], [0], [1], [1]]) * std
     assert why.measures(env, z, samples.history)["spread"] == pytest.approx(1)
@@ -202,15 +192,6 @@ def test_disagreement_is_the_share_of_pairs():
     liking = why.INPUTS[:, 0].astype(float)
     assert why.disagreement(envs.Synthetic(0), np.stack([liking, liking, -liking])) \
         == pytest.approx(2 / 3)
-
-
-def test_every_cell_can_be_tuned_and_has_a_method_of_its_own():
-    """Two cells alike but for what is tuned would be one."""
-    described = {}
-    for name, made in why.CELLS.items():
-        key = (made.func, str(sorted(made.keywords.items())), "precision" in why.grid(name),
-               "alpha" in why.grid(name))
-        assert described.setdefault(key, name) == name
 
 
 @pytest.mark.parametrize("options", [dict(fakes="typo"), dict(data="typo"), dict(alpha=-1.0),

@@ -125,28 +125,22 @@ def place(text, node):
 
 
 def cut(text, name, number="1 of 1"):
-    """The text of a module without the bodies of a name; what was cut: [(start, length, lines)].
-
-    The lines stood where now, from line `start` (the first is 0), there are `length` others.
-    """
+    """The text of a module without the bodies of a name."""
     node = named(text, name)
     error = f'raise NotImplementedError("{number}, {name}: {place(text, node)}")'
     return without_bodies(text, functions(node), error)
 
 
 def without_bodies(text, cut, error):
-    """The text with this error in place of the bodies of some functions; what was cut."""
+    """The text with this error in place of the bodies of some functions."""
     lines = text.splitlines(keepends=True)
-    removed = []
     for function in reversed(cut):
         start, end = function.body[0].lineno - 1, function.end_lineno
         if ast.get_docstring(function) is not None:
             start = function.body[0].end_lineno
-        body = lines[start:end]
-        left = [*re.findall("# Alg.*", "".join(body)), error]
+        left = [*re.findall("# Alg.*", "".join(lines[start:end])), error]
         lines[start:end] = [" " * (function.col_offset + 4) + line + "\n" for line in left]
-        removed.append((start, len(left), body))
-    return "".join(lines), removed
+    return "".join(lines)
 
 
 def defined(node):
@@ -179,7 +173,7 @@ def emptied(text, exercise):
             new = []                                         # an answer after the blank
         elif functions(node):
             solved = [function for function in functions(node) if not is_blank(function)]
-            text, _ = without_bodies(text, solved, BLANK)
+            text = without_bodies(text, solved, BLANK)
             continue
         else:
             new = [f"{', '.join(names)} = {', '.join(['None'] * len(names))}\n"]
@@ -219,7 +213,7 @@ def write(names, out):
     copy_project(out)
     for i, name in enumerate(names, 1):
         path = out / f"{name.split('.')[0]}.py"
-        text, _ = cut(path.read_text(encoding="utf-8"), name, f"{i} of {len(names)}")
+        text = cut(path.read_text(encoding="utf-8"), name, f"{i} of {len(names)}")
         path.write_text(text, encoding="utf-8")
     listed = "\n".join(f"{i}. `{name}`" for i, name in enumerate(names, 1))
     modules = dict.fromkeys(name.split(".")[0] for name in names)
@@ -238,17 +232,20 @@ def put(text, name, original):
     return "\n".join([*lines[:theirs.lineno - 1], *body, *lines[theirs.end_lineno:]]) + "\n"
 
 
-def pytest(folder, *words):
-    """Its return code, and what it prints."""
-    try:
-        done = subprocess.run([sys.executable, "-m", "pytest", *words], cwd=folder, text=True,
-                              capture_output=True, stdin=subprocess.DEVNULL, timeout=SECONDS)
-    except subprocess.TimeoutExpired:
-        raise TimeoutError(f"no end after {SECONDS} s")
+def pytest(file, text, *words):
+    """Its return code, and what it prints, at a desk of its own: the project with this file."""
+    with TemporaryDirectory() as desk:
+        copy_project(Path(desk))
+        Path(desk, file).write_text(text, encoding="utf-8")
+        try:
+            done = subprocess.run([sys.executable, "-m", "pytest", *words], cwd=desk, text=True,
+                                  capture_output=True, stdin=subprocess.DEVNULL, timeout=SECONDS)
+        except subprocess.TimeoutExpired:
+            raise TimeoutError(f"no end after {SECONDS} s")
     return done.returncode, done.stdout
 
 
-def of_function(desk, student, name, names):
+def of_function(student, name, names):
     """Of one function of a student: "right", or what the first test to fail says."""
     module = name.split(".")[0]
     text = (student / f"{module}.py").read_text(encoding="utf-8")
@@ -256,8 +253,8 @@ def of_function(desk, student, name, names):
     for other in names:
         if other != name and other.split(".")[0] == module:
             text = put(text, other, original)
-    (desk / f"{module}.py").write_text(text, encoding="utf-8")
-    code, printed = pytest(desk, "-x", "-q", "--tb=short", f"tests/test_{module}.py")
+    words = ("-x", "-q", "--tb=short", f"tests/test_{module}.py")
+    code, printed = pytest(f"{module}.py", text, *words)
     if code == 0 and " passed" in printed:
         return "right"
     return "wrong: " + (re.findall("^E +(.*)", printed, re.M) or [NO_END])[0]
@@ -273,26 +270,23 @@ def not_theirs(text, exercise):
     return "\n\n\n" + "\n\n\n".join(ours) + "\n"
 
 
-def of_exercise(desk, student, exercise):
+def of_exercise(student, exercise):
     """Of one exercise of a student: "solved", or a hint."""
     file = f"tests/exercises/{exercise}.py"
     text = (student / file).read_text(encoding="utf-8")
     if emptied(text, exercise) == text:
         return "nothing filled in"
     original = (ROOT / file).read_text(encoding="utf-8")
-    (desk / file).write_text(text + not_theirs(original, exercise), encoding="utf-8")
-    _, printed = pytest(desk, file)
+    _, printed = pytest(file, text + not_theirs(original, exercise), file)
     return (re.findall(f"^{exercise[2:4]} {exercise[5:]} +(.*)", printed, re.M) or [NO_END])[-1]
 
 
 def verdict(judge, *arguments):
-    """What `judge` says, at a desk of its own: a copy of the project. No error goes further."""
-    with TemporaryDirectory() as desk:
-        copy_project(Path(desk))
-        try:
-            return judge(Path(desk), *arguments)
-        except (OSError, SyntaxError, ValueError) as error:
-            return f"{type(error).__name__}: {error}".splitlines()[0]
+    """What `judge` says; no error goes further."""
+    try:
+        return judge(*arguments)
+    except (OSError, SyntaxError, ValueError) as error:
+        return f"{type(error).__name__}: {error}".splitlines()[0]
 
 
 def mark(names, student):
