@@ -4,6 +4,7 @@ import io
 import math
 import re
 from collections import Counter
+from functools import lru_cache
 
 import numpy as np
 
@@ -12,6 +13,7 @@ ENOUGH = 5            # runs: with fewer, an interval or a verdict says nothing
 
 # ---------------------------------------------------------------- statistics
 
+@lru_cache
 def t_quantile(df, intervals=1):
     """Half-width of a 95 % interval in standard errors: the 97.5 % quantile of Student's t.
 

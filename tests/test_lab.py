@@ -316,9 +316,10 @@ def test_another_files_rows_stand_beside_ones_own(mine, capsys):
     text = capsys.readouterr().out.split("out/low0.1.csv: 10 runs on Python")[1]
     assert re.search(r"^Mine \(low0.1.csv\) ", text, re.M)
     assert re.search(r"^GuideBoot ", text, re.M)
-    for task, steps in ((mine.Shelf, 31), (partial(mine.Shelf, low=0.2), 30)):
+    for task, steps, runs in ((mine.Shelf, 31, None), (partial(mine.Shelf, low=0.2), 30, None),
+                              (mine.Shelf, 30, 2)):                # seeds 0 and 1
         with pytest.raises(SystemExit, match="^2$"):
-            compare_here(other, task, steps, against="out/low0.1.csv")
+            compare_here(other, task, steps, runs, against="out/low0.1.csv")
 
 
 # ---------------------------------------------------------------- kills, Ctrl-C, damage

@@ -130,6 +130,8 @@ def test_a_sweep_prints_differences_to_the_tuned_value_and_draws_them(tmp_path, 
 
 def test_without_fakes_means_bootstrap_in_replay_and_the_shuffle_alone_online():
     """The two ablations without fakes are methods that stand elsewhere, and share their runs."""
+    with pytest.raises(ValueError, match="experiment must be synthetic or .*, got 'synthetik'"):
+        runs.tuned(run_synthetic.METHODS, "synthetik")
     methods = runs.tuned(run_synthetic.METHODS, "synthetic")
     for name, same in (("GuideBoot", partial(run_synthetic.bootstrap, learning_rate=0.003)),
                        ("Online GuideBoot", partial(SHUFFLE["shuffle"], learning_rate=0.01))):
