@@ -24,7 +24,7 @@ from numbers import Real
 import numpy as np
 
 TINY = 1e-30
-PROJECT_ALL = 4000     # ads: up to so many it is as fast to project them all (ServedAds)
+MANY_ADS = 4000        # with more of them, ServedAds does less than all that could be asked for
 _ones = lru_cache(np.ones)
 
 
@@ -369,8 +369,10 @@ class ServedAds(MLPBag):
         h2 = relu(a2 + c2)    a2 = shifted_relu(a1, c1) W2    c2 = c1 W2 + b2
         z  = a3 + c3          a3 = shifted_relu(a2, c2) w3'   c3 = c2 w3' + b3
 
-    Ads are projected when models are published; of more than PROJECT_ALL, each only when it is
-    first asked for after that: of the paper's 8,900 ads a third is on offer at a time.
+    Ads are projected when models are published. Of more than MANY_ADS, each only when it is first
+    asked for after that: of the paper's 8,900 a third is on offer at a time. There requests are
+    long, too, and units of h1 that no ad switches on, about half of them after some million steps,
+    are left out of the product with W2: `top` is the maximum of a1 over the ads.
     """
 
     def __init__(self, fields, features, rngs, ads, **options):
@@ -378,12 +380,14 @@ class ServedAds(MLPBag):
         self.ads = ads
         self.projected = np.empty((self.K, len(ads), self.hidden), self.dtype)
         self.stale = np.ones((self.K, len(ads)), bool)
+        self.top = np.empty((self.K, self.hidden), self.dtype)
         self.publish()
 
     def publish(self):
         super().publish()
         self.stale[:] = True
-        if len(self.ads) <= PROJECT_ALL:
+        self.top[:] = -np.inf
+        if len(self.ads) <= MANY_ADS:
             for k in range(self.K):
                 self.project(k, np.arange(len(self.ads)))
 
@@ -391,23 +395,29 @@ class ServedAds(MLPBag):
         """Fill these rows (n,) of model k's `projected` with their ads' halves of e W1."""
         E, W1, *_ = self.models[k]
         e = E.take(self.ads.take(rows, axis=0), axis=0).reshape(len(rows), -1)   # (n, 8 (J - C))
-        self.projected[k, rows] = e @ W1[-e.shape[1]:]                       # (n, 128)
+        a1 = e @ W1[-e.shape[1]:]                                            # (n, 128)
+        self.projected[k, rows] = a1
         self.stale[k, rows] = False
+        np.maximum(self.top[k], a1.max(axis=0), out=self.top[k])
 
     def scores(self, k, request, mask=None):
         """The logits (m,) of the published model k; a `mask` (128,) multiplies the units of h2."""
         E, W1, b1, W2, b2, w3, b3 = self.models[k]
         if mask is not None:
             w3 = w3 * mask
-        if len(self.ads) > PROJECT_ALL:
+        if len(self.ads) > MANY_ADS:
             asked = request.items[self.stale[k].take(request.items)]
             if len(asked) > 0:
                 self.project(k, asked)
         e = E.take(request.context, axis=0).reshape(1, -1)                   # (1, 8 C)
         c1 = e @ W1[:e.shape[1]] + b1                                        # (1, 128)
+        a1 = self.projected[k].take(request.items, axis=0)                   # (m, 128)
+        if len(self.ads) > MANY_ADS:
+            on = np.flatnonzero(self.top[k] + c1[0] > 0.0)                   # units of h1
+            if len(on) < 0.6 * self.hidden:                                  # else it does not pay
+                a1, c1, W2 = a1.take(on, axis=1), c1.take(on, axis=1), W2.take(on, axis=0)
         c2 = c1 @ W2 + b2                                                    # (1, 128)
         c3 = c2 @ w3.T + b3                                                  # (1, 1)
-        a1 = self.projected[k].take(request.items, axis=0)                   # (m, 128)
         a2 = shifted_relu(a1, c1) @ W2                                       # (m, 128)
         a3 = shifted_relu(a2, c2) @ w3.T                                     # (m, 1)
         return (a3 + c3)[:, 0]

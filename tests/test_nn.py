@@ -330,7 +330,7 @@ def test_the_scores_of_every_bag_are_those_of_its_published_parameters(
     """The scores of every bag are those of its published parameters, biases too. A stale table of
     projected items is the bug to fear: compare before and after publishing, with items projected
     all at once and (whole = 0) when they are first asked for."""
-    monkeypatch.setattr(nn, "PROJECT_ALL", whole)
+    monkeypatch.setattr(nn, "MANY_ADS", whole)
     bag, rng = make(learning_rate=0.1), default_rng(0)
     for items in ([4, 0, 3], [1], [0, 1, 2, 3, 4], [2, 2]):
         r = request(items)
@@ -341,6 +341,23 @@ def test_the_scores_of_every_bag_are_those_of_its_published_parameters(
         exact = [plain_logit(bag, 1, x) for x in np.asarray(r)]
         np.testing.assert_allclose(bag.scores(1, r), exact, rtol=0, atol=tolerance)
         assert abs(exact - earlier).max() > 1e-3
+
+
+@pytest.mark.parametrize("dead", [0, 7, 12, 16])
+def test_units_that_no_ad_switches_on_are_left_out_without_a_trace(dead, monkeypatch):
+    """Biases of -100 keep the first `dead` of 16 units of h1 at 0; from 7 on they are left out. The
+    bound on them, `top`, forgets the ads of earlier models, and an ad asked for later raises it."""
+    monkeypatch.setattr(nn, "MANY_ADS", 0)
+    bag, rng = served(learning_rate=0.1), default_rng(0)
+    bag.weights[1][1, 0, :dead] = -100.0                                     # b1
+    for items in ([4, 0], [3, 1]):
+        bag.update(*batch(rng, 2, 6))
+        bag.publish()
+        exact = [plain_logit(bag, 1, x) for x in np.asarray(request(items))]
+        np.testing.assert_allclose(bag.scores(1, request(items)), exact, rtol=0, atol=1e-12)
+        assert (bag.top[1] == bag.projected[1, items].max(axis=0)).all()
+    bag.scores(1, request([2]))
+    assert (bag.top[1] == bag.projected[1, [1, 2, 3]].max(axis=0)).all()
 
 
 @pytest.mark.parametrize("make", [mlp, served])
