@@ -208,7 +208,7 @@ class RidgeAds(ServedAds):
         rows, row_gradients = super().gradient(X, w, y)
         for weights, gradient in zip(self.weights[::2], self.gradients[::2]):
             gradient += self.ridge * weights
-        return rows, row_gradients + self.ridge * self.table[rows]
+        return rows, row_gradients + self.ridge * self.E_rows[rows]
 
 
 # ---------------------------------------------------------------- Bayesian logistic regression

@@ -15,7 +15,7 @@ a weight w, how many log-losses it stands for, and y, how many of these are clic
 fake non-clicks beside it is w = 1 + F1 + F0, y = r + F1.
 
 LogisticBag and MLPBag read like the formulas. What is written for speed has a name of its own, and
-a test that it equals the plain form: sum_last, sum_rows, shifted_relu, ServedAds.
+a test that it equals the plain form: sum_last, sum_rows, ServedAds and what it is made of.
 """
 import math
 from functools import lru_cache
@@ -24,14 +24,14 @@ from numbers import Real
 import numpy as np
 
 TINY = 1e-30
-MANY_ADS = 4000        # with more of them, ServedAds does less than all that could be asked for
+MANY_ADS = 4000        # with more, ServedAds does only what requests ask for
 _ones = lru_cache(np.ones)
 
 
 # ---------------------------------------------------------------- bad arguments, told in one line
 
 def check(name, value, ok, allowed):
-    """The value, if it is ok; else one line that names the argument, the value, what is allowed."""
+    """The value, if it is ok; else a ValueError: the argument, the value and what is allowed."""
     if not ok:
         value = value.item() if isinstance(value, np.generic) else value
         raise ValueError(f"{name} must be {allowed}, got {value!r}")
@@ -75,7 +75,7 @@ def sigmoid(z):
 
 
 def log_loss(z, w, y):
-    """The negative log-likelihood of y clicks in w trials at logit z:  w softplus(z) - y z.
+    """The negative log-likelihood of w samples, y of them clicks, at logit z:  w softplus(z) - y z.
 
     With w = 1 and y = r it is the log-loss of Section 5.2. softplus(z) = log(1 + exp(z)) is written
     max(z, 0) + log(1 + exp(-|z|)), where no z overflows.
@@ -136,16 +136,17 @@ class Adam:
         """Update m and v in place and return learning_rate m_hat / (sqrt(v_hat) + eps).
 
         The two corrections go into the numbers beside the arrays, which saves two passes over them.
-        TINY keeps the moments of units that died from becoming subnormal numbers, which are slow.
+        TINY, not in the textbook and far below eps, keeps the moments of units that died from
+        becoming subnormal numbers, which are slow.
         """
-        c1 = 1.0 - self.beta1 ** self.t
-        root_c2 = (1.0 - self.beta2 ** self.t) ** 0.5
+        correction = 1.0 - self.beta1 ** self.t                              # of m
+        root = (1.0 - self.beta2 ** self.t) ** 0.5                           # of v's correction
         m += (1.0 - self.beta1) * (gradient - m)
         m += TINY
         v += (1.0 - self.beta2) * (gradient * gradient - v)
         v += TINY
-        move = m / (np.sqrt(v) + self.eps * root_c2)
-        move *= self.learning_rate * root_c2 / c1                            # keeps float32
+        move = m / (np.sqrt(v) + self.eps * root)
+        move *= self.learning_rate * root / correction                       # keeps float32
         return move
 
 
@@ -249,12 +250,13 @@ class MLPBag:
         check("rng", rng, dropout == 0 or rng is not None, f"a generator if dropout is {dropout}")
         self.K, self.features, self.hidden = len(rngs), features, hidden
         self.dropout, self.rng, self.dtype = dropout, rng, dtype
-        # The embeddings of all models are one table: id x of model k is row x + k features.
+        # The embeddings of all models as rows of one array: id x of model k is row x + k features.
         self.E = draw(np.full((features, embedding), 0.1), rngs, dtype)      # (K, features, 8)
-        self.table = self.E.reshape(-1, embedding)                           # a view
+        self.E_rows = self.E.reshape(-1, embedding)                          # a view
         self.offset = np.arange(self.K)[:, None, None] * features            # (K, 1, 1)
-        self.table_optimizer = Adam(self.table, learning_rate)
-        # The weights of a model are one row of `dense`, so that one step of Adam moves them all.
+        self.E_optimizer = Adam(self.E_rows, learning_rate)
+        # All weights of a model are one row of `dense`, which Adam moves in one step: a row at a
+        # time, for the cache's sake.
         width = fields * embedding
         layers = [                                      # shape, initial standard deviation
             ((width, hidden), (2 / width) ** 0.5),      # W1, He's for a ReLU layer
@@ -305,13 +307,13 @@ class MLPBag:
     def gradient(self, X, w, y):
         """Backpropagation of the log-loss, summed over a batch and divided by B (see LogisticBag).
 
-        It fills `gradients`, and returns the touched rows (n,) of `table` with theirs (n, 8).
+        It fills `gradients`, and returns the touched rows (n,) of `E_rows` with theirs (n, 8).
         """
         K, B, J = X.shape
         W1, b1, W2, b2, w3, b3 = self.weights
         dW1, db1, dW2, db2, dw3, db3 = self.gradients
-        flat = X + self.offset                                               # rows of table
-        e = self.table.take(flat, axis=0).reshape(K, B, -1)                  # (K, B, 8 J)
+        flat = X + self.offset                                               # of E_rows
+        e = self.E_rows.take(flat, axis=0).reshape(K, B, -1)                  # (K, B, 8 J)
         mask = self.draw_mask(B)
         h1, h2, z = network(e, *self.weights, mask)
 
@@ -330,7 +332,7 @@ class MLPBag:
     def update(self, X, w, y):
         """One step of Adam; embeddings that the batch does not touch stay as they are."""
         rows, row_gradients = self.gradient(X, w, y)
-        self.table_optimizer.step(row_gradients, rows)
+        self.E_optimizer.step(row_gradients, rows)
         for optimizer, gradient in zip(self.optimizers, self.dense_gradient):
             optimizer.step(gradient)
 
@@ -352,9 +354,21 @@ def shifted_relu(a, c):
     """max(a, -c), which is relu(a + c) - c, in place; a is (m, 128), c is one row (1, 128).
 
     The next layer gets c back as one row, relu(a + c) W = shifted_relu(a, c) W + c W, so that
-    nothing is added to all m rows: two passes over their numbers instead of four.
+    nothing is added to all m rows: both layers pass over their numbers twice, not four times.
     """
     return np.maximum(a, -c, out=a)
+
+
+def without_off_units(a, c, W, top):
+    """a, c and W without the units of relu(a + c) that are 0 in all rows; `top` is at least a.
+
+    They add nothing to relu(a + c) W. What is left is copied, which pays if many are gone: after
+    some million steps about half of h1's. (nan is not <= 0, so it stays and is noticed.)
+    """
+    on = np.flatnonzero(~(top + c[0] <= 0.0))
+    if len(on) >= 0.6 * len(top):
+        return a, c, W
+    return a.take(on, axis=1), c.take(on, axis=1), W.take(on, axis=0)
 
 
 class ServedAds(MLPBag):
@@ -362,22 +376,22 @@ class ServedAds(MLPBag):
 
     `ads` (n, J - C) holds the ids that every ad has in the last J - C fields. A request has
     `context`, the ids (C,) of the first C fields, and `items`, which rows of `ads` its candidates
-    are (m,). So e W1 has two halves. The context's is the same for all candidates and computed
-    once. An ad's is a row of `projected` (K, n, 128). With a for the ad and c for the context:
+    are (m,). So e W1 is a sum of two parts. The context's is the same for all candidates and
+    computed once. An ad's is a row of `projected` (K, n, 128). With a for ads and c for contexts:
 
-        h1 = relu(a1 + c1)    a1 = the ad's half              c1 = the context's half + b1
+        h1 = relu(a1 + c1)    a1 = the ad's part              c1 = the context's part + b1
         h2 = relu(a2 + c2)    a2 = shifted_relu(a1, c1) W2    c2 = c1 W2 + b2
         z  = a3 + c3          a3 = shifted_relu(a2, c2) w3'   c3 = c2 w3' + b3
 
-    Ads are projected when models are published. Of more than MANY_ADS, each only when it is first
-    asked for after that: of the paper's 8,900 a third is on offer at a time. There requests are
-    long, too, and units of h1 that no ad switches on, about half of them after some million steps,
-    are left out of the product with W2: `top` is the maximum of a1 over the ads.
+    Ads are projected when models are published. If they are many, each only when it is first asked
+    for after that: of the paper's 8,900 a third is on offer at a time. There requests are long, and
+    `top`, the largest a1 of all ads projected so far, tells which units of h1 are off.
     """
 
     def __init__(self, fields, features, rngs, ads, **options):
         super().__init__(fields, features, rngs, **options)
         self.ads = ads
+        self.many = len(ads) > MANY_ADS
         self.projected = np.empty((self.K, len(ads), self.hidden), self.dtype)
         self.stale = np.ones((self.K, len(ads)), bool)
         self.top = np.empty((self.K, self.hidden), self.dtype)
@@ -387,12 +401,12 @@ class ServedAds(MLPBag):
         super().publish()
         self.stale[:] = True
         self.top[:] = -np.inf
-        if len(self.ads) <= MANY_ADS:
+        if not self.many:
             for k in range(self.K):
                 self.project(k, np.arange(len(self.ads)))
 
     def project(self, k, rows):
-        """Fill these rows (n,) of model k's `projected` with their ads' halves of e W1."""
+        """Fill these rows (n,) of model k's `projected` with their ads' parts of e W1."""
         E, W1, *_ = self.models[k]
         e = E.take(self.ads.take(rows, axis=0), axis=0).reshape(len(rows), -1)   # (n, 8 (J - C))
         a1 = e @ W1[-e.shape[1]:]                                            # (n, 128)
@@ -405,17 +419,15 @@ class ServedAds(MLPBag):
         E, W1, b1, W2, b2, w3, b3 = self.models[k]
         if mask is not None:
             w3 = w3 * mask
-        if len(self.ads) > MANY_ADS:
-            asked = request.items[self.stale[k].take(request.items)]
-            if len(asked) > 0:
-                self.project(k, asked)
+        if self.many:
+            missing = request.items[self.stale[k].take(request.items)]
+            if len(missing) > 0:
+                self.project(k, missing)
         e = E.take(request.context, axis=0).reshape(1, -1)                   # (1, 8 C)
         c1 = e @ W1[:e.shape[1]] + b1                                        # (1, 128)
         a1 = self.projected[k].take(request.items, axis=0)                   # (m, 128)
-        if len(self.ads) > MANY_ADS:
-            on = np.flatnonzero(self.top[k] + c1[0] > 0.0)                   # units of h1
-            if len(on) < 0.6 * self.hidden:                                  # else it does not pay
-                a1, c1, W2 = a1.take(on, axis=1), c1.take(on, axis=1), W2.take(on, axis=0)
+        if self.many:
+            a1, c1, W2 = without_off_units(a1, c1, W2, self.top[k])
         c2 = c1 @ W2 + b2                                                    # (1, 128)
         c3 = c2 @ w3.T + b3                                                  # (1, 1)
         a2 = shifted_relu(a1, c1) @ W2                                       # (m, 128)

@@ -42,8 +42,8 @@ BUGS = [
     ("nn.ServedAds.publish projects the items once, before the first update, and never again: "
      "decisions are made with an old half of the first layer.",
      "test_nn.py::test_the_scores_of_every_bag_are_those_of_its_published_parameters",
-     [("nn.py", "        if len(self.ads) <= MANY_ADS:",
-       "        if len(self.ads) <= MANY_ADS and self.table_optimizer.t == 0:")]),
+     [("nn.py", "        if not self.many:",
+       "        if not self.many and self.E_optimizer.t == 0:")]),
 
     ("The square root of the bonus is missing in both upper confidence bounds, "
      "baselines.DeepUCB1.choose and baselines.GLMUCB.bounds.",

@@ -113,7 +113,7 @@ def test_a_ridge_adds_its_factor_times_the_weights_but_not_the_biases(ridge):
     shrunk.ridge = ridge
     (rows, before), (same, after) = plain.gradient(X, w, y), shrunk.gradient(X, w, y)
     assert rows.tolist() == same.tolist() == [0, 1, 3]
-    np.testing.assert_allclose(after - before, ridge * plain.table[rows], atol=1e-15)
+    np.testing.assert_allclose(after - before, ridge * plain.E_rows[rows], atol=1e-15)
     for i, (a, b) in enumerate(zip(plain.gradients, shrunk.gradients)):
         penalised = ridge if i % 2 == 0 else 0.0                 # W1, W2, w3
         np.testing.assert_allclose(b - a, penalised * plain.weights[i], atol=1e-15)
