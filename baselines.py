@@ -4,12 +4,12 @@ Methods with a bag are Agents with a hook or two changed, for the loops `replay`
 others have `choose` and `learn_from` and run in `online`:
 
     method                chooses by                                   learns from
-    EpsilonGreedy         argmax of one model, sometimes any           real samples
+    EpsilonGreedy         any with probability epsilon, else argmax    real samples
     OBB                   argmax of a random model                     samples, Poisson(1) weights
     Giro                  argmax of a random model                     a history with pseudo pairs
     DeepUCB1, DeepTSBeta  one model's score and the ad's count         real samples
     MCDropout             one model with a random dropout mask         real samples, dropout on
-    GLMUCB, TSBLR         posterior of a logistic regression           all samples, to the mode
+    GLMUCB, TSBLR         posterior of a logistic regression           all samples, exactly
     RandomPolicy          uniform                                      nothing: the yardstick
     Ridge                 argmax of one model, a control of ours       real samples, shrunk weights
 """
@@ -19,8 +19,8 @@ import warnings
 
 import numpy as np
 
-from envs import checked_buffer
-from guideboot import Agent, argmax, check_density, largest
+from envs import check_density, checked_buffer
+from guideboot import Agent, argmax, largest
 from nn import (LogisticBag, ServedAds, check, not_negative, positive, probability, sigmoid,
                 sum_last, whole, within)
 
@@ -88,7 +88,7 @@ class Giro(Agent):
 # ---------------------------------------------------------------- deep methods: Section 5.2
 
 def checked_strength(strength):
-    """The strength of an exploration, if no score can overflow by it."""
+    """The strength of an exploration; one by which scores could overflow is refused."""
     return check("strength", strength, within(strength, 0, 1e6), "0 to 1e6")
 
 
@@ -216,7 +216,7 @@ class RidgeAds(ServedAds):
 class LogisticPosterior:
     """Laplace's approximation N(mode, H^-1) of a logistic regression's posterior.
 
-    It is fitted to all samples at every call of `learn_from`, in `online` with c = 1 after each.
+    It is fitted to all samples at every call of `learn_from`: after each, in `online` with c = 1.
     The prior is N(0, I / precision), of the bias too. phi(x) is 1 at the J ids of x and at
     the bias, which is id `features`. Samples with equal inputs are kept together as n trials with s
     clicks, so that a step costs what the number of distinct inputs costs, not the number of

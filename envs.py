@@ -18,6 +18,7 @@ same weights, the same contexts and the same reward uniforms, whatever it does i
 between methods are paired.
 """
 import csv
+import io
 from functools import lru_cache
 from pathlib import Path
 from statistics import NormalDist
@@ -123,6 +124,28 @@ def checked_buffer(X, r, features):
     if r.shape != (len(X),) or not {0, 1}.issuperset(r.tolist()):
         raise ValueError(f"rewards must be 0 or 1, one for each row, got {r!r}")
     return X, r
+
+
+def check_fit(agent, env, loop):
+    """Refuse an agent that would learn nothing sensible in this loop, or from this environment."""
+    fits = loop in getattr(agent, "loops", ("replay", "online"))
+    fits = fits and (loop == "online" or hasattr(agent, "bag"))
+    check("agent", type(agent).__name__, fits, f"a method for {loop}")
+    if not hasattr(agent, "bag"):
+        return
+    features = agent.bag.features
+    check("bag.features", features, features == env.features, f"env.features, {env.features}")
+    if hasattr(agent.bag, "ads") and hasattr(env, "table"):
+        if not np.array_equal(agent.bag.ads, env.table):
+            raise ValueError("bag.ads must be env.table, got the ads of another environment")
+
+
+def check_density(rho, shape):
+    """Refuse a density rho that is not one number for each row, 0 or more (and not nan)."""
+    if np.shape(rho) != shape:
+        raise ValueError(f"a density must have the rows' shape, {shape}, got {np.shape(rho)}")
+    least = rho.min()
+    check("a density", least, least >= 0.0, "0 or more")
 
 
 SCORES = ("regret", "expected", "reward")
@@ -263,6 +286,7 @@ class Labelled:
 
     def __init__(self, seed, table, label, crossed=True, noise=0.0, bins=8):
         check("table", table, isinstance(table, Path), "a pathlib.Path, known by its content")
+        check("crossed", crossed, crossed in (True, False), "True or False")
         check("noise", noise, within(noise, 0.0, 0.5), "0 to 1/2")
         values, sizes, labels, classes = read_table(table, label, whole("bins", bins))
         order = stream(seed, "contexts").permutation(len(values))
@@ -303,7 +327,12 @@ def read_table(path, label, bins=8):
     quantiles; all other cells have a number for each word, and one for missing values. Rows whose
     label is empty or "?" are left out.
     """
-    heads, *rows = table_cells(path, path.stat().st_mtime_ns)
+    try:
+        changed = path.stat().st_mtime_ns
+        heads, *rows = table_cells(path, changed)
+    except OSError as error:
+        raise ValueError(f"table must be a file that can be read, got {str(path)!r} "
+                         f"({error.strerror})") from None
     check("label", label, label in heads, f"one of the columns {', '.join(heads)}")
     rows = [row for row in rows if row[heads.index(label)] not in ("", "?")]
     columns = dict(zip(heads, zip(*rows)))
@@ -320,15 +349,17 @@ def read_table(path, label, bins=8):
 @lru_cache(maxsize=4)
 def table_cells(path, changed):
     """The cells of a CSV file, without blanks around them; `changed` is when it was edited."""
+    rows = []                                            # (line, cells)
     try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, strict=True)       # an open quote would swallow rows
-            rows = []
-            for row in reader:
-                if row:
-                    rows.append((reader.line_num, [cell.strip() for cell in row]))
+        text = io.StringIO(path.read_bytes().decode("utf-8-sig"), newline="")
+        reader = csv.reader(text, strict=True)           # an open quote would swallow rows
+        for row in reader:
+            if row:
+                rows.append((reader.line_num, [cell.strip() for cell in row]))
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path} must be text in UTF-8, got {error}") from None
+        *above, line = error.object[:error.start].split(b"\n")
+        raise ValueError(f"{path}, line {len(above) + 1}, column {line.count(b',') + 1}: must be "
+                         f"text in UTF-8, got the byte {error.object[error.start]:#x}") from None
     except csv.Error as error:
         last = rows[-1][0] if rows else 0
         raise ValueError(f"{path}, in the row after line {last}: {error}") from None
@@ -418,12 +449,12 @@ class Ads:
     is little to learn. Over five days ads are launched and retired, the mix of contexts follows the
     hour, and tastes drift. The user model, hidden from agents, gives the logit of a click as
 
-        base + context effect + spread * liking
+        base + context effect + slope * liking
         liking = 0.3^.5 (own appeal + features' appeal + sin(3 whim)) + 0.6^.5 tanh(taste)
 
     with taste = u.v and whim = u'.v' inner products of hidden context and ad vectors, which the
     agents' network can only approximate. The features' appeal and the contexts' vectors turn over
-    the days. At any scale `base` is set so that a random policy gets a CTR of 0.01, and `spread` is
+    the days. At any scale `base` is set so that a random policy gets a CTR of 0.01, and `slope` is
     `lift` divided by the expected maximum of m standard normals (Blom's formula), so that the best
     candidate is about `lift` logits above the average one. `lift` was chosen by epsilon-greedy's
     row in Table 3 alone, so that it lands near it. (task, world, scale) fix the world; `seed` draws
@@ -495,7 +526,7 @@ class Ads:
         self._cumulative = [np.cumsum(zipf(size)) for size in self.context_sizes]
 
     def _calibrate(self, rng, lift):
-        """Set base and spread by statistics of requests alone: 20 in each of the 120 hours."""
+        """Set base and slope by statistics of requests alone: 20 in each of the 120 hours."""
         m = (self.low + self.high) // 2
         effects, likings = [], []
         for day in (np.arange(120) + 0.5) / 24.0:
@@ -505,10 +536,10 @@ class Ads:
             likings.append(self._liking(self._appeal_at(day)[items], self._v[items] @ sides))
         effect = np.concatenate(effects)                                           # (2400, 1)
         liking = np.concatenate(likings)                                           # (2400, m)
-        self._spread = lift / NormalDist().inv_cdf((m - 0.375) / (m + 0.25))
+        self._slope = lift / NormalDist().inv_cdf((m - 0.375) / (m + 0.25))
         self._base = 0.0
         for _ in range(50):
-            ctr = sigmoid(self._base + effect + self._spread * liking).mean()
+            ctr = sigmoid(self._base + effect + self._slope * liking).mean()
             self._base += np.log(RANDOM_CTR / ctr)
 
     # ------------------------------------------------ the user model
@@ -558,7 +589,7 @@ class Ads:
         items = self.items[a]
         liking = self._liking(self._appeal[items], self._v[items] @ self._sides[self.i])
         self._asked = a
-        self._answer = sigmoid(self._base + self._effect[self.i] + self._spread * liking)
+        self._answer = sigmoid(self._base + self._effect[self.i] + self._slope * liking)
         return self._answer
 
     # ------------------------------------------------ requests

@@ -1,28 +1,21 @@
 """GuideBoot: guided bootstrap for contextual bandits (Pan et al., WWW 2021, Sections 3 and 4).
 
-Read it with the paper open. `# Alg1:16` is line 16 of Algorithm 1, at the statement that does it;
-a range such as `Alg1:20-22` is a call that does those lines, or a loop of the listing that runs as
-one array operation. PAPER.md has the listings line by line. The parts:
-
-    guidance and densities    Eq. 4-7
-    fake samples              Section 3.2
-    Agent, GuideBoot          what a method is: how it chooses, what it learns from
-    replay                    Algorithm 1, learning from the whole history
-    online, serve, learn      Algorithm 3, learning from a stream (Algorithm 2: one model, no fakes)
-    the multi-armed case      Section 3.4, exactly: Eq. 2, Eq. 3, the guided distribution
+Read it with the paper open. `# Alg1:16` is line 16 of Algorithm 1, at the statement that does it
+(the END of a loop: at the last one within); a range such as `Alg1:20-22` is a call that does those
+lines, or a loop of the listing that runs as one array operation. PAPER.md goes line by line.
 
 An input is a row x of J categorical ids, X is a stack of such rows, r are their rewards, 0 or 1;
 w and y are the weights and clicks that samples have with their fakes (the paper's y is something
 else, an expected reward). Tasks are environments (envs.py). Models come in bags of K (nn.py), each
-in two copies: `bag.scores` asks the published ones, `bag.update` moves the others by a gradient
-step, and `bag.publish` copies these over. To build a bag is Alg1:2, Alg2:1 and Alg3:1.
+in two copies: `bag.scores` uses the published one, `bag.update` trains the other, `bag.publish`
+copies the trained one over. To build a bag is Alg1:2, Alg2:1 and Alg3:1.
 """
 import math
 from itertools import repeat
 
 import numpy as np
 
-from envs import checked, checked_buffer
+from envs import check_choice, check_density, check_fit, checked, checked_buffer
 from nn import check, positive, probability, sum_last, whole
 
 
@@ -31,8 +24,7 @@ from nn import check, positive, probability, sum_last, whole
 def guidance(rho, alpha):
     """Probability of each fake sample: Eq. 5 (Eq. 4 for arms), capped at 1.
 
-    An input never seen (rho = 0) gets g = 1, without a warning. The loops count before they learn,
-    so that it does not occur there.
+    An input never seen (rho = 0) gets g = 1. The loops count a row before they learn from it.
     """
     return alpha / np.maximum(rho, alpha)                           # Alg1:15 Alg3:17
 
@@ -56,11 +48,10 @@ class AdCount:
 
 
 class Harmonic:
-    """Density of Eq. 7: rho(x) = 1 / sum_j 1 / Count(x_j), an unscaled harmonic mean of J counts.
+    """Density of Eq. 7: rho(x) = 1 / (sum_j 1 / Count(x_j)), an unscaled harmonic mean of J counts.
 
-    Section 3.4 assumes rho >= 1 for every input seen, but rho is 1 / J when all counts are 1, and
-    sure to be 1 or more only when all have reached J. An id never seen makes it 0. Every field has
-    ids of its own, so a row counts each of its ids once.
+    Section 3.4 assumes rho >= 1 for every input seen, but rho is 1 / J when all counts are 1. An id
+    never seen makes it 0. Every field has ids of its own, so a row counts each of its ids once.
     """
 
     def __init__(self, features):
@@ -75,7 +66,7 @@ class Harmonic:
 
 
 class FastHarmonic(Harmonic):
-    """Eq. 7 again, the same number, with 1 / Count kept up to date, not computed for every row."""
+    """Eq. 7 up to rounding, with 1 / Count kept up to date and not computed for every row."""
 
     def __init__(self, features):
         super().__init__(features)
@@ -94,11 +85,11 @@ class FastHarmonic(Harmonic):
 def fake_samples(r, g, rng):
     """Draw the fakes (x, 1) and (x, 0) of samples with rewards r, each with probability g.
 
-    A fake repeats the input of a real sample, so no row is appended: the log-losses of (x, r), F1
-    times (x, 1) and F0 times (x, 0) add up to w softplus(z) - y z, with the weight w = 1 + F1 + F0
-    and the clicks y = r + F1 (nn.log_loss). The bag divides by the number of real samples, so that
-    a fake adds to the gradient and thins out nothing. Returns w and y, both of the shape of r. One
-    call of rng.random(g.shape) draws all F1, a second one all F0. (view reads True as 1.)
+    A fake repeats the input of a real sample, so no row is appended: at the logit z of x the
+    log-losses of (x, r), F1 times (x, 1) and F0 times (x, 0) add up to w softplus(z) - y z, with
+    the weight w = 1 + F1 + F0 and the clicks y = r + F1 (nn.log_loss). A bag divides by the number
+    of real samples, so that a fake adds to the gradient and thins out nothing. Returns w and y, of
+    r's shape. One call of rng.random(g.shape) draws all F1, a second all F0. (view: True is 1.)
     """
     F1 = (rng.random(g.shape) < g).view(np.int8)                    # Alg1:16 Alg3:18   0 or 1
     F0 = (rng.random(g.shape) < g).view(np.int8)                    # Alg1:17 Alg3:19
@@ -108,7 +99,7 @@ def fake_samples(r, g, rng):
 # ---------------------------------------------------------------- a method: choosing, learning
 
 def largest(scores):
-    """Index of the first of the largest scores; an error if that score is not a finite number."""
+    """Index of the first of the largest scores; an error if that is nan or infinite."""
     a = int(scores.argmax())                                        # the first nan, if there is one
     if not math.isfinite(scores[a]):
         raise FloatingPointError(f"a score is {scores[a]}: the learning rate or the exploration "
@@ -117,11 +108,7 @@ def largest(scores):
 
 
 def argmax(scores, rng):
-    """Index of the largest score (Alg. 1 line 8); ties, our choice, are broken at random.
-
-    `largest` finds the first of them. Scores tie if they are exactly equal; only then rng is asked,
-    for one rng.random().
-    """
+    """Index of the largest score; exact ties are broken by one rng.random(), our choice."""
     a = largest(scores)
     ties = (scores == scores[a]).nonzero()[0]
     if len(ties) == 1:
@@ -133,10 +120,11 @@ class Agent:
     """The base method: it follows a random model of the bag and learns from real samples alone.
 
     In `replay` it is the vanilla Bootstrap, in `online` with a bag of one model the greedy policy
-    of Algorithm 2. Other methods override a hook or two: see GuideBoot below, and baselines.py.
+    of Algorithm 2. Other methods, GuideBoot below and those of baselines.py, override a hook or
+    two: `choose`, `remember`, `update_density`, `samples`, `learn_from`.
     """
     loops = ("replay", "online")       # where the method makes sense
-    shuffle = False                    # online: does every model get the buffer in its own order?
+    shuffle = False                    # online: every model gets the buffer in an order of its own
 
     def __init__(self, bag, rng):
         self.bag, self.rng = bag, rng
@@ -144,8 +132,7 @@ class Agent:
     def choose(self, X, t):
         """Part 1, decision-making (Eq. 1): the candidates X (m, J) of step t -> index of one.
 
-        The `argmax` of a random model's scores. Steps count from 1; some methods explore by the
-        step.
+        The `argmax` of a random model's scores. t counts from 1: some methods explore less later.
         """
         k = int(self.bag.K * self.rng.random())                     # Alg1:6 Alg3:7   0 to K - 1
         scores = self.bag.scores(k, X)                              # Alg1:7 Alg2:6 Alg3:8   logits
@@ -161,21 +148,13 @@ class Agent:
     def samples(self, X, r):
         """Weights and clicks that the models train with on the rows X (K, B, J), r (K, B).
 
-        B is b in `replay` and the whole buffer in `online`. Here every row counts once.
+        B is b in `replay` and c in `online`. Here every row counts once.
         """
         return np.ones(r.shape), r
 
     def learn_from(self, X, r, n=1):
         """Online: learn from a full buffer X (c, J), r (c,) in n mini-batches."""
         learn(self, X, r, n)                                        # below, part 2 of Algorithm 3
-
-
-def check_density(rho, shape):
-    """Refuse a density rho that is not one number for each row, 0 or more (and not nan)."""
-    if np.shape(rho) != shape:
-        raise ValueError(f"a density must have the rows' shape, {shape}, got {np.shape(rho)}")
-    least = rho.min()
-    check("a density", least, least >= 0.0, "0 or more")
 
 
 class GuideBoot(Agent):
@@ -188,7 +167,7 @@ class GuideBoot(Agent):
     def __init__(self, bag, rng, density, alpha=1.0):
         super().__init__(bag, rng)
         self.density, self.alpha = density, positive("alpha", alpha)
-        self.weights = np.array([np.nan])                           # of the last batch or buffer
+        self.last_w = np.array([np.nan])                            # of the last batch or buffer
         self.asked = 0                                              # calls of `samples`
 
     def update_density(self, X):
@@ -197,17 +176,18 @@ class GuideBoot(Agent):
     def samples(self, X, r):
         rho = self.density(X)                                       # (K, B)
         self.asked += 1
-        if self.asked % 16 == 1:                                    # every call would take 2 %
+        if self.asked <= 16 or self.asked % 16 == 0:                # every call would take 2 %
             check_density(rho, r.shape)
         # Only real records get fakes. (Alg. 1 line 14 has B_i where it must be B_k; taken
         # literally, Alg. 3 would also run over the fakes that it has just added.)
         g = guidance(rho, self.alpha)                               # Alg1:14-15 Alg3:16-17
-        self.weights, y = fake_samples(r, g, self.rng)              # Alg1:16-18 Alg3:18-20
-        return self.weights, y
+        w, y = fake_samples(r, g, self.rng)                         # Alg1:13-18 Alg3:18-20
+        self.last_w = w
+        return w, y
 
     def fakes(self):
-        """Fakes per real sample in what was learned from last: what alpha amounts to by now."""
-        return float(self.weights.mean() - 1.0)
+        """Fakes per real sample in the last batch or buffer: what alpha amounts to by now."""
+        return float(self.last_w.mean() - 1.0)
 
 
 # ---------------------------------------------------------------- Algorithm 1: experience replay
@@ -247,7 +227,7 @@ def replay(agent, env, steps, b, every=1, updates=1):
 
     The paper's loop learns after each step from one batch of b rows for each model. Our addition:
     it learns at every `every`-th step only, from `updates` batches, one after the other. The ads
-    need it, where training K networks at each of millions of steps takes too long.
+    need it: to train K networks after each of millions of steps takes too long.
     """
     b, steps = whole("b", b), whole("steps", steps)
     every, updates = whole("every", every), whole("updates", updates)
@@ -259,6 +239,7 @@ def replay(agent, env, steps, b, every=1, updates=1):
         # Part 1. Decision-making
         X = env.observe()                                           # Alg1:5     (m, J)
         a = agent.choose(X, t)                                      # Alg1:6-8
+        check_choice(a, len(X))
         x = np.array(X[a])                                          # a copy: pull may overwrite X
         r = env.pull(a)                                             # Alg1:8
         agent.remember(history, x, r)                               # Alg1:9
@@ -284,7 +265,7 @@ def online(agent, env, steps, c, n=1):
     With the plain Agent and a bag of one model it is Algorithm 2. c is the size of a buffer, or an
     iterable that gives the size of each next one (Section 4.1: c may vary). n is the number of
     mini-batches, at most c (a buffer shorter than n has fewer); with n = 1 the order of the rows
-    does not matter. The models that serve change only when a learning phase is complete.
+    matters by rounding only. The models that serve change when a learning phase is complete.
     """
     steps, n = whole("steps", steps), whole("n", n)
     check_fit(agent, env, "online")
@@ -317,7 +298,8 @@ def serve(agent, env, served, c):
     for t in range(served + 1, served + c + 1):                     # Alg2:4 Alg3:5
         X = env.observe()                                           # Alg2:5 Alg3:6    (m, J)
         a = agent.choose(X, t)                                      # Alg2:6-7 Alg3:7-9
-        X_on.append(np.array(X[a]))                                 # a copy: pull may overwrite X
+        check_choice(a, len(X))
+        X_on.append(np.array(X[a]))                                 # Alg2:8 Alg3:10   a copy
         r_on.append(env.pull(a))                                    # Alg2:7-8 Alg3:9-10
     return np.array(X_on), np.array(r_on)                           # Alg2:9 Alg3:11   (c, J), (c,)
 
@@ -329,12 +311,13 @@ def learn(agent, X, r, n):
     `samples` is asked once, for the whole buffer in the order of each model, (K, c, J) and (K, c):
     the density is fixed by now and fakes are independent, so the split may come after them.
     Mini-batch l has the records from l c // n up to (l + 1) c // n; if n exceeds c, it becomes c.
+    The gradient of a mini-batch is divided by the number of its records.
     """
     X, r = checked_buffer(X, r, agent.bag.features)
     c, K = len(X), agent.bag.K
     n = min(whole("n", n), c)                                       # a buffer may be shorter
     agent.update_density(X)                                         # Alg3:12
-    order = np.arange(c)[None].repeat(K, axis=0)                    # Alg3:13   (K, c)
+    order = np.arange(c)[None].repeat(K, axis=0)                    # Alg3:13   (K, c), one a model
     if agent.shuffle:
         order = agent.rng.permuted(order, axis=1)                   # Alg3:14   each model its own
     X_k, r_k = X[order], r[order]                                   # (K, c, J), (K, c)
@@ -343,20 +326,6 @@ def learn(agent, X, r, n):
         part = slice(l * c // n, (l + 1) * c // n)                  # Alg2:10 Alg3:14
         agent.bag.update(X_k[:, part], w[:, part], y[:, part])      # Alg2:11 Alg3:22
     agent.bag.publish()                                             # Alg3:23, pushed (Section 4.2)
-
-
-def check_fit(agent, env, loop):
-    """Refuse an agent that would learn nothing sensible in this loop, or from this environment."""
-    fits = loop in getattr(agent, "loops", ("replay", "online"))
-    fits = fits and (loop == "online" or hasattr(agent, "bag"))
-    check("agent", type(agent).__name__, fits, f"a method for {loop}")
-    if not hasattr(agent, "bag"):
-        return
-    features = agent.bag.features
-    check("bag.features", features, features == env.features, f"env.features, {env.features}")
-    if hasattr(agent.bag, "ads") and hasattr(env, "table"):
-        if not np.array_equal(agent.bag.ads, env.table):
-            raise ValueError("bag.ads must be env.table, got the ads of another environment")
 
 
 # ---------------------------------------------------------------- the multi-armed case: Section 3.4
@@ -400,7 +369,7 @@ def binomial(n, p):
 
 
 def bootstrap_distribution(s, n):
-    """Eq. 3: the vanilla bootstrap's mean is Bi(n, s/n) / n. Returns values and probabilities."""
+    """Eq. 3: the mean of n resampled rewards is Bi(n, s/n) divided by n: values, probabilities."""
     n = whole("n", n)
     check("s", s, 0 <= s <= n and s % 1 == 0, f"a whole number, 0 to n, {n}")
     return np.arange(n + 1) / n, binomial(n, s / n)
@@ -412,17 +381,16 @@ def guided_distribution(s, n, alpha):
     S ~ Bi(n, s/n), F1, F0 ~ Bi(n, g), g = min(alpha / n, 1). The paper takes its mean to be Beta's.
     Not quite: for s = 0, n = 1, alpha = 1/2 it is 5/24, and Beta's is 1/4. Enumerated, no sampling:
     the values in increasing order, and their probabilities; a value of probability 0 is left out.
-    What makes no sense is refused, s and n by `bootstrap_distribution`, alpha by `positive`.
     """
     p_S = bootstrap_distribution(s, n)[1]
     p_F = binomial(n, guidance(n, positive("alpha", alpha)))        # of F1, and of F0
     most = np.flatnonzero(p_F)[-1]                                  # more of either: probability 0
     p_F = p_F[:most + 1]
     P = np.zeros((n + most + 1, 2 * most + 1))                      # P[S + F1, F1 + F0]
-    for F1 in range(most + 1):
-        S_plus_F1 = slice(F1, F1 + n + 1)                           # S from 0 to n
-        F1_plus_F0 = slice(F1, F1 + most + 1)                       # F0 from 0 to most
-        P[S_plus_F1, F1_plus_F0] += p_F[F1] * np.outer(p_S, p_F)
+    for f1 in range(most + 1):                                      # a value of F1
+        S_plus_F1 = slice(f1, f1 + n + 1)                           # S from 0 to n
+        F1_plus_F0 = slice(f1, f1 + most + 1)                       # F0 from 0 to most
+        P[S_plus_F1, F1_plus_F0] += p_F[f1] * np.outer(p_S, p_F)
     values = np.arange(n + most + 1)[:, None] / (n + np.arange(2 * most + 1))
     values, index = np.unique(values, return_inverse=True)          # equal fractions are one value
     p = np.bincount(index.ravel(), P.ravel())

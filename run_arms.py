@@ -246,7 +246,7 @@ def main(argv=None):
     path = parser.parse_args(argv).figure
     if path is None:
         return example()
-    path = Path(path)
+    path = Path(os.path.expanduser(path))
     if path.suffix != ".svg" or path.is_dir():
         parser.error(f"argument --figure: must be a file named .svg, got {str(path)!r}")
     if path.parts[0].startswith("~"):

@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from lab import tables
 from lab.store import line_of, make
 
+MOST = 60 if os.name == "nt" else 10_000      # processes; Windows cannot wait for more
+
 
 # ---------------------------------------------------------------- in a worker process
 
@@ -135,8 +137,9 @@ class Runner:
     def in_pool(self, left, workers):
         """One pool, ended with all its processes; returns the jobs that were lost when it broke."""
         before = set(multiprocessing.active_children())
-        pool = ProcessPoolExecutor(min(workers, len(left)), multiprocessing.get_context("spawn"),
-                                   start_worker, (self.fractions,))
+        workers = min(workers, len(left), MOST)
+        pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), start_worker,
+                                   (self.fractions,))
         lost = None
         try:
             lost = self.collect(pool, left, workers + 1)
@@ -222,7 +225,7 @@ class Progress:
 
 
 def cores():
-    """Processors that this process may use; 60 at most, as Windows cannot wait for more."""
+    """Processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
-        return min(60, len(os.sched_getaffinity(0)))
-    return min(60, os.cpu_count() or 1)
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -94,14 +94,16 @@ def announce(name, jobs, methods, missing):
 
 
 def say(text):
-    """Print to any terminal; if the reader has enough (`| head`), end without a traceback."""
+    """Print to any terminal; an output that takes no more (`| head`) ends without a traceback."""
     try:
         if sys.stdout is not None:                               # closed: `>&-`
             encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
             text = text.encode(encoding, "backslashreplace").decode(encoding)
         print(text, flush=True)
-    except BrokenPipeError:
+    except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):               # the disk is full
+            print(f"output: {error.strerror}", file=sys.stderr)
         raise SystemExit(1) from None
 
 

@@ -595,6 +595,8 @@ def main(argv=None):
     if args.what == "sweep" and option not in SWEEPS.get(args.experiment, ()):
         parser.error(f"sweep {args.experiment}: must be one of "
                      f"{', '.join(SWEEPS.get(args.experiment, ()))}, got {args.option!r}")
+    if args.what in ("tune", "sweep"):
+        args.out = runs.writable(args.out)           # a Path, also of "~/results"
     if args.what == "tune":
         tune(args.experiment, args)
     elif args.what == "sweep":

@@ -27,9 +27,9 @@ BUGS = [
      [("guideboot.py", "g = guidance(rho, self.alpha)",
        "return np.ones(r.shape), r\n\n    def remember(self, history, x, r):\n"
        "        history.append(x, r)\n        g = guidance(self.density(x), self.alpha)"),
-      ("guideboot.py", "self.weights, y = fake_samples(r, g, self.rng)",
+      ("guideboot.py", "w, y = fake_samples(r, g, self.rng)",
        "if self.rng.random() < g:\n            history.append(x, 1)"),
-      ("guideboot.py", "return self.weights, y",
+      ("guideboot.py", "self.last_w = w\n        return w, y",
        "if self.rng.random() < g:\n            history.append(x, 0)")]),
 
     ("guideboot.History.resample draws one resample for all K models: what differs between them "

@@ -8,6 +8,7 @@ change that is meant to change numbers:
 
     python tests/test_choices.py           writes the file anew
 """
+import argparse
 import json
 import sys
 from functools import partial
@@ -81,6 +82,9 @@ def test_every_method_chooses_as_before(name, monkeypatch):
 
 
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
+    parser.error = lambda message: parser.exit(2, f"test_choices.py: {message}\n")
+    parser.parse_args()
     made = {name: choices(*row) for name, row in ROWS.items()}
     lines = ",\n".join(f"  {json.dumps(name)}: {json.dumps(chosen)}"
                        for name, chosen in made.items())

@@ -2,10 +2,13 @@
 import copy
 import math
 from functools import lru_cache
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import envs
 
@@ -44,6 +47,12 @@ def test_what_breaks_the_protocol_is_refused(name, values):
         with pytest.raises(ValueError, match=" must be .*, got "):
             env.observe()
             env.pull(given["a"])
+
+
+@given(st.lists(st.integers(-2 ** 63, 2 ** 63 - 1), min_size=1), st.integers(1, 2 ** 63 - 1))
+def test_one_look_for_both_ends_finds_what_two_comparisons_find(ids, features):
+    assert envs.ids_within(np.array([ids], np.int64), features) == all(
+        0 <= i < features for i in ids)
 
 
 def test_fields_that_share_an_id_are_refused_at_the_first_request():
@@ -288,7 +297,7 @@ def click_rate(env, a):
     appeal = env._own_appeal[item] + math.cos(angle) * now + math.sin(angle) * later
     liking = (math.sqrt(0.3) * appeal + math.sqrt(0.6) * math.tanh(taste)
               + math.sqrt(0.3) * math.sin(3 * whim))
-    return 1 / (1 + math.exp(-(env._base + effect + env._spread * liking)))
+    return 1 / (1 + math.exp(-(env._base + effect + env._slope * liking)))
 
 
 @pytest.mark.parametrize("day, drift", [(0.1, 1), (2.5, 1), (4.9, 1), (4.9, 0), (4.9, 2.5)])
@@ -332,7 +341,7 @@ def test_the_two_worlds_are_the_ones_that_the_results_are_from(task, portrait):
         for _ in range(40):
             request = env.observe()
             sums += [request.items.sum(), request.context.sum(), env._expected().sum(), env.pull(0)]
-    world = [env._base, env._spread, env.launch.sum(), env.retire.sum(), env.table.sum()]
+    world = [env._base, env._slope, env.launch.sum(), env.retire.sum(), env.table.sum()]
     assert [*world, *sums] == pytest.approx(portrait, rel=1e-9)
 
 
@@ -412,8 +421,11 @@ def test_words_among_many_numbers_have_a_number_each(tmp_path):
     (",b\n0,x\n1,y\n", {}, "^table must be .* each with a name of its own"),
     ("a,b\n" + "".join(f"x,{i}\n" for i in range(21)), {}, "^label .* not of 21 values in 21 rows"),
     ("a,b\n1,x\n2,y\n", {"noise": 0.51}, "^noise must be "),
-    ("a,b\n1,x\n2,y\n", {"bins": 0}, "^bins must be ")])
+    ("a,b\n1,x\n2,y\n", {"bins": 0}, "^bins must be "),
+    ("a,b\n1,x\n2,y\n", {"crossed": "no"}, "^crossed must be True or False"),
+    ("a,b\n1,x\n2,\xe9\n", {}, "t.csv, line 3, column 2: must be text in UTF-8, got .* 0xe9$"),
+    ("", {"table": Path("none.csv")}, "^table must be a file that can be read, got 'none.csv'")])
 def test_a_bad_table_or_option_is_told_in_one_line(tmp_path, text, options, message):
-    (tmp_path / "t.csv").write_text(text)
+    (tmp_path / "t.csv").write_text(text, encoding="latin-1")
     with pytest.raises(ValueError, match=message):
         envs.Labelled(0, **{"table": tmp_path / "t.csv", "label": "b", **options})

@@ -206,7 +206,7 @@ def test_replay_learns_after_every_step_or_every_so_many_steps(steps, options, e
     assert agent.density.count.sum() == 3 * steps       # three ids a row
     X, w, y = agent.given("update")[-1]
     assert X.shape == (3, 16, 3)
-    assert w is agent.weights                           # the last samples, with their fakes
+    assert w is agent.last_w                           # the last samples, with their fakes
     learned = set(map(tuple, X.reshape(48, 3)))
     assert learned <= shown
     assert len(learned) > 10                            # of 18 or 30 rows, by 48 draws
@@ -287,6 +287,11 @@ class Two(envs.BernoulliArms):
         return 2
 
 
+class Beyond(gb.Agent):
+    def choose(self, X, t):
+        return len(X)
+
+
 def run(loop, size=4, env=envs.BernoulliArms, method=gb.Agent, features=10, **options):
     loop(method(bag(features=features), default_rng(0)), env(0), 5, size, **options)
 
@@ -299,7 +304,7 @@ def served_ads(seed):
 def fakes(rho):
     rho = np.atleast_2d(rho if isinstance(rho, list) else [2.0, rho])
     agent = gb.GuideBoot(bag(), default_rng(0), lambda X: rho)
-    agent.asked = 3                                          # one of 16 calls is looked at
+    agent.asked = 19                                         # one of 16 calls is looked at
     for _ in range(16):
         agent.samples(EVERY_ROW[None, :2], np.zeros((1, 2), int))
 
@@ -315,6 +320,8 @@ def fakes(rho):
     (lambda: run(gb.replay, features=8), "bag.features must be env.features, 10, got 8"),
     (lambda: run(gb.replay, env=Two), "rewards must be 0 or 1, got 2"),
     (lambda: run(gb.online, env=Two), "rewards must be 0 or 1, got 2"),
+    (lambda: run(gb.replay, method=Beyond), "the chosen index must be whole, 0 to 9, got 10"),
+    (lambda: run(gb.online, method=Beyond), "the chosen index must be whole, 0 to 9, got 10"),
     (lambda: gb.replay(baselines.RandomPolicy(None), envs.Synthetic(0), 5, 4),
      "agent must be a method for replay, got 'RandomPolicy'"),
     (lambda: gb.online(served_ads(1), envs.Ads(0, scale=0.01), 5, 4),

@@ -116,11 +116,15 @@ def finish(process):
 
 
 def processes_of(session, kind=""):
-    """The ids of processes of a session that are not yet gone, with this in their command."""
-    listed = subprocess.run(["ps", "-ww", "-s", str(session), "-o", "pid=,stat=,args="],
+    """The ids of processes of a session that are not yet gone, with this in their command.
+
+    They are one group, by which `ps` tells them on Linux and macOS.
+    """
+    listed = subprocess.run(["ps", "-A", "-ww", "-o", "pid=,pgid=,stat=,args="],
                             capture_output=True, text=True)
-    found = [line.split(maxsplit=2) for line in listed.stdout.splitlines()]
-    return [int(pid) for pid, state, args in found if "Z" not in state and kind in args]
+    found = [line.split(maxsplit=3) for line in listed.stdout.splitlines()]
+    return [int(pid) for pid, group, state, args in found
+            if int(group) == session and "Z" not in state and kind in args]
 
 
 def wait_for(condition):
