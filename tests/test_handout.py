@@ -21,7 +21,8 @@ EXERCISES = handout.ROOT / "tests/exercises"
 GIVEN = {                                                    # lines that may be elsewhere
     "self.count = np.zeros(features)": "AdCount, the pattern of a density, has it too",
     "flat = X + self.offset": "the other bag has it too",
-    "a = agent.choose(X, t)": "replay, Algorithm 1, has it too"}
+    "a = agent.choose(X, t)": "replay, Algorithm 1, has it too",
+    "check_choice(a, len(X))": "likewise"}
 
 
 def cuts(week):
