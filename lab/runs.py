@@ -58,6 +58,7 @@ def compare(methods, task, steps=None, runs=None, seed=0, out="out", name=None, 
         seeds = run_seeds(runs, seed, others)
         jobs = planned(methods, task, steps, seeds, columns)
         name = file_name(name or jobs[0].task.func.__name__.lower())
+        found = {name: found.get(name, {}), **found}     # looked at first: its own tuned values
         refuse_other(others, against, jobs[0], seeds)
         store = Store(writable(out))
         missing = {job.key: job for job in jobs if job.key not in store.records}

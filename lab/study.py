@@ -30,7 +30,7 @@ from lab.variants import SHUFFLE, Unguided, ads_apart, ads_no_fakes, no_fakes
 METHODS = {"synthetic": run_synthetic.METHODS,
            "ads": {row: method for row, method in run_ads.METHODS.items()
                    if row[0] != "yardstick"},
-           **{name: cells for name, (cells, *_) in why.TASKS.items() if name != "long"},
+           **{name: why.TASKS[name][0] for name in why.TUNED},
            **{name: real.METHODS for name in real.TASKS}}
 
 
@@ -64,7 +64,7 @@ GRIDS = {
     "ads": {
         "e-greedy": dict(learning_rate=ADS_RATES, epsilon=(0.0, 0.01, 0.05, 0.2)),
         "e-greedy (decay)": dict(learning_rate=ADS_RATES, epsilon=(0.0, 0.02, 0.1, 0.4)),
-        "Deep-TS-Beta": dict(learning_rate=ADS_RATES, shaping=(0.004, 0.02, 0.1, 0.5)),
+        "Deep-TS-Beta": dict(learning_rate=ADS_RATES, shaping=(0.0008, 0.004, 0.02, 0.1)),
         "Deep-UCB1": dict(learning_rate=(0.001, 0.003, 0.01, 0.03),
                           ucb_strength=(0.0, 0.0003, 0.001, 0.01)),
         "MC-Dropout": dict(learning_rate=ADS_RATES, dropout=(0.0, 0.2, 0.5, 0.8)),
@@ -77,13 +77,12 @@ GRIDS = {
         "Ridge": dict(learning_rate=ADS_RATES, precision=(0.1, 1.0, 10.0, 100.0)),
     },
 }
-APART = ("why", "half", "high")
-GRIDS |= {name: {cell: why.grid(cell) for cell in METHODS[name]} for name in APART}
+GRIDS |= {name: {cell: why.grid(cell) for cell in METHODS[name]} for name in why.TUNED}
 GRIDS |= real.GRIDS
 TUNING_SEED = 1000
 TUNING = {"synthetic": (Synthetic, run_synthetic.STEPS, 12),               # task, steps, runs
           "ads": (partial(Ads, task="A", scale=0.05, known_ctr=run_ads.KNOWN_CTR), None, 3),
-          **{name: (*why.TASKS[name][1:3], 8) for name in APART},
+          **{name: (*why.TASKS[name][1:3], 8) for name in why.TUNED},
           **{name: (task, real.STEPS, 3) for name, task in real.TASKS.items()}}
 
 

@@ -1,7 +1,7 @@
 """What does GuideBoot do? The method taken apart, on the synthetic task of Section 5.1.
 
   python -m lab.study tune why      every cell alike, on seeds that are not reported
-  python -m lab.why                 the tuned cells; also: half, high, long (see TASKS)
+  python -m lab.why                 the tuned cells; also: half, high, long, noise (see TASKS)
 
 The statement behind it. Given the history (x_i, r_i), i = 1, ..., t, and the parameters, a row of
 Algorithm 1's batch is any i with probability 1/t, and its fakes have the means E w = 1 + 2 g_i and
@@ -179,8 +179,8 @@ def measures(env, z, history):
 
     The posterior is Laplace's, with the precision of the weights' true prior U(-0.25, 0.25), 48.
 
-        spread     root of the models' variance over the posterior's, both averaged over inputs:
-                   1 for K draws of the posterior
+        bag        root of the models' variance, averaged over inputs
+        spread     the same over the posterior's: 1 for K draws of the posterior
         disagree   how often two of the models choose differently, by 500 requests
         optimism   slope of (mean model - posterior's mode) on the posterior's standard deviation,
                    over inputs: c for an upper confidence bound of mode + c std
@@ -199,7 +199,8 @@ def measures(env, z, history):
     numbers = {"optimism": np.polyfit(np.sqrt(variance), mean - phi @ posterior.mode, 1)[0],
                "rare": (mean - truth)[rare].mean()}
     if len(z) > 1:
-        numbers["spread"] = math.sqrt(z.var(axis=0, ddof=1).mean() / variance.mean())
+        numbers["bag"] = math.sqrt(z.var(axis=0, ddof=1).mean())
+        numbers["spread"] = numbers["bag"] / math.sqrt(variance.mean())
         numbers["disagree"] = disagreement(env, z)
     return numbers
 
@@ -240,7 +241,8 @@ CELLS = {
     "exact fit: pull": partial(exact_pull),
 }
 FEW = ("GuideBoot", "pull alone", "no fakes", "pull to the average", "ridge")
-RATES = (0.0003, 0.001, 0.003, 0.01)
+LOW_RATES, RATES = (0.0001, 0.0003, 0.001, 0.003), (0.0003, 0.001, 0.003, 0.01)
+HIGH_RATES = (0.001, 0.003, 0.01, 0.03)
 MANY_RATES = (0.0001, 0.00015, 0.0002,
               *np.geomspace(0.0003, 0.03, 15).round(5).tolist(), 0.045, 0.06)
 ALPHAS = (0.3, 1.0, 3.0, 10.0, 30.0)
@@ -261,19 +263,28 @@ def grid(name):
         return dict(learning_rate=(0.003,), precision=(3.0, 10.0, 30.0, 100.0), alpha=ALPHAS)
     if name.endswith("no fakes"):
         return dict(learning_rate=MANY_RATES)
-    one = name.startswith(("one model", "full data"))
-    rates = (0.001, 0.003, 0.01, 0.03) if one else RATES
     if name.endswith("ridge"):
-        return dict(learning_rate=rates, precision=PRECISIONS)
+        return dict(learning_rate=HIGH_RATES, precision=PRECISIONS)
+    rates = LOW_RATES if name == "GuideBoot" else RATES
+    if name.startswith(("one model", "full data")):
+        rates = HIGH_RATES
     return dict(learning_rate=rates, alpha=OTHER_ALPHAS.get(name, ALPHAS))
 
+
+# How far the models of a bag are apart, without fakes, by what might move them: not tuned.
+NOISE = {f"{rate=}, {b=}, {K=}": partial(cell, fakes="none", learning_rate=rate, batch=b, models=K)
+         for rate, b, K in ((0.001, 256, 5), (0.003, 256, 5), (0.01, 256, 5), (0.003, 16, 5),
+                            (0.003, 64, 5), (0.003, 1024, 5), (0.003, 256, 2), (0.003, 256, 20))}
 
 TASKS = {                                   # cells, task, steps, runs
     "why": (CELLS, Synthetic, 10_000, 200),
     "half": ({name: CELLS[name] for name in FEW}, partial(Synthetic, base=0.0), 10_000, 100),
     "high": ({name: CELLS[name] for name in FEW}, partial(Synthetic, base=1.0), 10_000, 100),
     "long": ({name: CELLS[name] for name in FEW}, Synthetic, 100_000, 20),
+    "noise": (NOISE, Synthetic, 10_000, 20),
+    "noise_long": ({row: NOISE[row] for row in [*NOISE][:3]}, Synthetic, 40_000, 20),
 }
+TUNED = ("why", "half", "high")             # the others have the values of "why", or their own
 SEED = 2000                                 # of the first reported run
 
 
@@ -283,16 +294,18 @@ def show(results):
     """One line a cell: regret, minus GuideBoot's on the same seeds, and what was measured."""
     regret = {row: tables.finite(by_seed) for row, by_seed in results.values().items()}
     first = "GuideBoot"
+    measured = [name for name in ("bag", "spread", "disagree", "optimism", "rare")
+                if name in results.names()]
     lines = []
     for row in regret:
         gap = tables.paired(regret[row], regret.get(first, {}))
         cells = [row, tables.plus_minus(*tables.mean_and_error(list(regret[row].values())))]
         cells.append("" if row == first else tables.plus_minus(*gap, "+.1f"))
-        for name in ("spread", "disagree", "optimism", "rare"):
+        for name in measured:
             values = list(results.values(name)[row].values())
             cells.append(f"{np.mean(values):+.2f}" if values else "")
         lines.append([*cells, tables.runs_text(results.values()[row])])
-    heads = ["Cell", "regret", f"minus {first}", "spread", "disagree", "optimism", "rare", "runs"]
+    heads = ["Cell", "regret", f"minus {first}", *measured, "runs"]
     head = (f"Cumulative regret after {results.steps:,} steps: mean +- standard error; minus "
             f"{first}'s on the\nsame seeds +- half-width of the 95 % interval; measures: see "
             "lab/why.py.")
@@ -313,7 +326,7 @@ def main(argv=None):
     parser.add_argument("--out", default="out", metavar="DIR", help="(default out)")
     args = parser.parse_args(argv)
     cells, task, steps, usual_runs = TASKS[args.task]
-    tuned_on = "why" if args.task == "long" else args.task
+    tuned_on = args.task if args.task in TUNED else "why"
     name = "why" if args.task == "why" else f"why_{args.task}"
     runs.compare(runs.tuned(cells, tuned_on), task, steps, args.runs or usual_runs, SEED, args.out,
                  name, show=show)

@@ -177,7 +177,9 @@ def test_measures_worked_by_hand():
         mode = mode - np.linalg.solve(H, phi.T @ (p - r) + 48 * mode)
     std = np.sqrt(np.diag(inputs @ np.linalg.inv(H) @ inputs.T))
     z = inputs @ mode + np.array([[-1], [-1], [0], [1], [1]]) * std
-    assert why.measures(env, z, samples.history)["spread"] == pytest.approx(1)
+    numbers = why.measures(env, z, samples.history)
+    assert numbers["spread"] == pytest.approx(1)
+    assert numbers["bag"] == pytest.approx(math.sqrt((std ** 2).mean()))
     for c in (0.0, 0.7):
         bound = why.measures(env, (inputs @ mode + c * std)[None], samples.history)
         assert bound["optimism"] == pytest.approx(c, abs=1e-6)
