@@ -248,7 +248,7 @@ def main(argv=None):
                    world=None if args.world == -1 else args.world, known_ctr=args.known_ctr)
     print(f"Ads {args.task}: a stand-in for Tencent's simulator, which is not public; "
           f"scale {args.scale:g} (the paper: 1, 10 runs)", flush=True)
-    command.compare(args, methods, task, args.steps or None, f"ads_{args.task}", show=ads_tables,
+    command.run(args, methods, task, args.steps or None, f"ads_{args.task}", show=ads_tables,
                     columns=("setting", "method"))
 
 

@@ -229,7 +229,7 @@ def comparison(argv):
     command.add_argument("--compare", action="store_true", help=argparse.SUPPRESS)
     command.add("steps", int, STEPS, "pulls of a run")
     args = command.parse_args(argv)
-    command.compare(args, command.wanted(args), BernoulliArms, args.steps, "arms")
+    command.run(args, command.wanted(args), BernoulliArms, args.steps, "arms")
 
 
 def main(argv=None):

@@ -12,7 +12,7 @@ It prints a table sorted by regret (lower is better) and writes synthetic.csv an
 that any browser opens, into the folder --out. Regret is pseudo-regret: the expected reward of the
 best candidate minus that of the one shown, summed over the steps. Run number i of every method
 faces the same environment, contexts and reward uniforms, so differences between methods are paired.
-The same command again only adds what is missing.
+Runs are kept in DIR/runs.jsonl and not made twice; table and figure are the last command's.
 """
 from lab.command import Command, call  # first: lab sets one BLAS thread, before NumPy is there
 
@@ -135,7 +135,7 @@ METHODS = {
 
 # ---------------------------------------------------------------- the command
 
-OPTIONS = {
+OPTIONS = {                            # --alpha sets `alpha` of every method above that has it
     "alpha": "strength of GuideBoot's guidance; what it comes to is the column fakes (see README)",
     "models": "K, the number of models in a bag",
     "batch": "b, rows that each model resamples per step (replay methods)",
@@ -154,7 +154,7 @@ def main(argv=None):
     command = Command(__doc__, METHODS, OPTIONS, "synthetic", RUNS)
     command.add("steps", int, STEPS, "time steps of a run")
     args = command.parse_args(argv)
-    command.compare(args, command.wanted(args), Synthetic, args.steps, "synthetic")
+    command.run(args, command.wanted(args), Synthetic, args.steps, "synthetic")
 
 
 if __name__ == "__main__":

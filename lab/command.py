@@ -87,7 +87,7 @@ class Command(argparse.ArgumentParser):
         return {row: method for row, method in self.methods.items()
                 if bare(parts(row)[-1]) in asked}
 
-    def compare(self, args, methods, task, steps, name, **more):
+    def run(self, args, methods, task, steps, name, **more):
         """Run the command; see lab.compare."""
         compare(methods, task, steps, args.runs, args.seed, args.out, name, args.workers, **more)
         if self.experiment is not None:
@@ -95,9 +95,7 @@ class Command(argparse.ArgumentParser):
 
 
 def parameters(method):
-    """The options of a method by name."""
-    while isinstance(method, functools.partial):
-        method = method.func
+    """All parameters of a method by name, its options among them."""
     return inspect.signature(method).parameters
 
 

@@ -40,6 +40,9 @@ def checksum(data):
 
 # ---------------------------------------------------------------- the text of a call
 
+HANDED = ("env", "steps", "seed")      # what compare() itself hands to a method
+
+
 def complete(thing, handed=()):
     """A function, a class or a partial of one as a partial with all its options, defaults too.
 
@@ -58,7 +61,7 @@ def complete(thing, handed=()):
         if parameter.default is not parameter.empty:
             value = options.setdefault(parameter.name, parameter.default)
             if type(parameter.default) is float and type(value) is int:
-                options[parameter.name] = float(value)           # alpha=3 is alpha=3.0
+                options[parameter.name] = float(value)           # partial(..., alpha=3)
     names = [parameter.name for parameter in parameters]
     for name in options:
         if name not in names and not any(p.kind is p.VAR_KEYWORD for p in parameters):

@@ -37,11 +37,13 @@ def compare(methods, task, steps=None, runs=None, seed=0, out="out", name=None, 
             executor=None, against=None, columns=("method",), show=None):
     """Run every method on the task with the same seeds, and compare them.
 
-    methods     {name: method}; a name may be a tuple, whose parts `columns` names
+    methods     {name: method}; differences are to the first of them; a name may be a tuple, whose
+                parts `columns` names
     task        task(seed) gives an environment (envs.py), which says what is scored
     steps       time steps of a run; by default the environment's own `steps`
-    runs, seed  run i has the seed `seed` + i; ten runs, or with `against` those of its file
-    out, name   OUT/runs.jsonl is the store; OUT/NAME.csv and OUT/NAME.svg are of this command
+    runs, seed  run i has the seed `seed` + i; by default ten runs, or with `against` its seeds
+    out, name   OUT/runs.jsonl is the store; OUT/NAME.csv and OUT/NAME.svg are of this command; NAME
+                is by default the task's
     workers     number of worker processes, one per core by default; results do not depend on it
     executor    any concurrent.futures.Executor instead of processes of our own
     against     a result file whose rows are shown beside: of the same task and number of steps
@@ -58,14 +60,14 @@ def compare(methods, task, steps=None, runs=None, seed=0, out="out", name=None, 
         seeds = run_seeds(runs, seed, others)
         jobs = planned(methods, task, steps, seeds, columns)
         name = file_name(name or jobs[0].task.func.__name__.lower())
-        found = {name: found.get(name, {}), **found}     # looked at first: its own tuned values
+        found = {name: found.get(name, {}), **found}     # of equal values, those of this name
         refuse_other(others, against, jobs[0], seeds)
         store = Store(writable(out))
         missing = {job.key: job for job in jobs if job.key not in store.records}
         rehearse(missing.values())
         if missing and not jobs[0].typed and executor is None:
             require_main_guard()
-    except (Refused, ValueError, OSError) as error:
+    except (ValueError, OSError) as error:
         print(f"{Path(sys.argv[0]).name}: {error}", file=sys.stderr)
         raise SystemExit(2) from None
     except KeyboardInterrupt:
@@ -155,7 +157,7 @@ def planned(methods, task, steps, seeds, columns):
     for row, method in methods.items():
         if len(tables.parts(row)) != len(columns) or not tables.label(row).isprintable():
             raise Refused(f"a name must be text, with the parts {', '.join(columns)}; got {row!r}")
-        method = identity.complete(method, ("env", "steps", "seed"))
+        method = identity.complete(method, identity.HANDED)
         modules = {} if typed else identity.modules_behind(method, task, Scored)
         files = {str(path): identity.content(path)
                  for path in identity.parts_of((method, task), Path)}
@@ -376,7 +378,7 @@ def tuned_on(method, found):
     has others, or "-" if it has no options at all."""
     if not method.keywords:
         return "-"
-    defaults = identity.complete(method.func, ("env", "steps", "seed")).keywords
+    defaults = identity.complete(method.func, identity.HANDED).keywords
     for experiment, rows in found.items():
         for values in rows.values():
             if values["method"] == function_name(method):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from envs import Scored, checked
+from envs import Scored
 from lab import identity, tables
 from lab.identity import Refused
 
@@ -52,10 +52,11 @@ def make(method, task, steps, seed, modules, files, tick=lambda fraction: None):
     made = {}
     try:
         with np.errstate(all="ignore"):              # what overflows is an error once it is a score
-            returned = method(checked(env), steps, seed)
+            returned = method(env, steps, seed)
         if env.t < steps:
             raise Refused(f"the method ended after {env.t:,} of {steps:,} steps")
-        made["numbers"] = {**env.numbers(), **own_numbers(returned, env.numbers())}
+        numbers = env.numbers()
+        made["numbers"] = {**numbers, **own_numbers(returned, numbers)}
         if env.score == "regret":
             made["curve"] = np.cumsum(env.regret)[tables.checkpoints(steps) - 1].tolist()
     except FloatingPointError as error:

@@ -1,6 +1,7 @@
 """The study: tune every method alike, vary one thing at a time, judge the paper's claims, report.
 
   python -m lab.study tune synthetic          half an hour; writes tune_synthetic.csv, tuned.json
+                                              (results/tuned.json if --out is there: it is read)
   python -m lab.study sweep synthetic alpha   what one option does; some minutes
   python -m lab.study claims                  which claims hold, from the result files
   python -m lab.study report                  tables and figures of results/ from its files
@@ -24,8 +25,8 @@ from lab.tables import label, parts
 import run_ads
 import run_synthetic
 from envs import Ads, Synthetic
-from guideboot import AdCount, FastHarmonic
-from lab.variants import SHUFFLE, Unguided, ads_apart, ads_no_fakes, no_fakes
+from guideboot import FastHarmonic
+from lab.variants import SHUFFLE, Unguided, ads_apart, ads_no_fakes
 
 METHODS = {"synthetic": run_synthetic.METHODS,
            "ads": {row: method for row, method in run_ads.METHODS.items()
@@ -119,10 +120,13 @@ def tune(experiment, args):
     values = runs.tuned_values()
     values[experiment] = {}
     for row, (options, _) in best.items():
-        method = runs.function_name(METHODS[experiment][row])
-        setting = {"setting": row[0]} if len(parts(row)) == 2 else {}
-        values[experiment][label(row)] = {"method": method, "options": {**setting, **options}}
-    runs.write_text(Path(args.out) / "tuned.json", tuned_text(values))
+        method = METHODS[experiment][row]
+        options = {**getattr(method, "keywords", {}), **options}         # what makes it this row
+        values[experiment][label(row)] = {"method": runs.function_name(method), "options": options}
+    within = runs.TUNED.parent in (args.out.resolve(), *args.out.resolve().parents)
+    path = runs.TUNED if within else args.out / "tuned.json"
+    runs.write_text(path, tuned_text(values))
+    print(f"Tuned values: {path}" + ("" if within else f"; what is read is {runs.TUNED}"))
 
 
 def tuned_text(values):
@@ -174,13 +178,11 @@ def show_tuning(experiment, results):
 # the method's own at its tuned or usual value, or another's at the same value.
 GUIDED = ("GuideBoot", "Online GuideBoot")
 BAGS = (*GUIDED, "Bootstrap", "OBB", "Giro")
-DENSITIES = ("none", "unguided", "count", "harmonic")
 SWEEPS = {
     "synthetic": {
         "alpha": (GUIDED, (0.1, 0.3, 1.0, 3.0, 10.0), "its own"),
         "models": (BAGS, (1, 2, 5, 10, 20), "GuideBoot"),
         "learning_rate": (tuple(GRIDS["synthetic"]), (0.0003, *RATES), "GuideBoot"),
-        "density": (GUIDED, DENSITIES, "its own"),
         "batch": (("GuideBoot", "Bootstrap", "Giro", "e-greedy"), (16, 64, 256, 1024), "its own"),
         "ucb_strength": (("GLM-UCB",), (0.001, 0.01, 0.1, 0.3, 1.0), "its own"),
         "shuffle": (tuple(SHUFFLE), (0.0003, *RATES), "weights (OBB)"),
@@ -189,7 +191,8 @@ SWEEPS = {
         "alpha": (GUIDED, (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0), "its own"),
         "models": (BAGS, (1, 2, 5, 10, 20), "GuideBoot"),
         "learning_rate": (BAGS, (0.0001, 0.0003, 0.001, 0.003, 0.01), "GuideBoot"),
-        "density": (GUIDED, ("pull", "noise", *DENSITIES), "its own"),
+        "density": (GUIDED, ("pull", "noise", "none", "unguided", "count", "harmonic"),
+                    "its own"),
         "giro_alpha": (("Giro",), (0.01, 0.05, 0.2), "its own"),
     },
 }
@@ -232,24 +235,18 @@ def with_value(method, option, value):
 
 
 def with_density(method, kind):
-    """GuideBoot without fakes, with their pull or noise alone (on the ads), with as many unguided
+    """GuideBoot on the ads without fakes, with their pull or noise alone, with as many unguided
     ones, or guided by one of two densities."""
-    complete = runs.identity.complete(method, ("env", "steps", "seed"))
-    options = complete.keywords
-    ads = complete.func is run_ads.guideboot
-    if kind == "none":
-        replay = run_ads.bootstrap if ads else run_synthetic.bootstrap
-        online = ads_no_fakes if ads else no_fakes
-        other = online if "buffer" in options and options.get("setting") != "replay" else replay
-        kept = {name: value for name, value in options.items() if name in parameters(other)}
-        return partial(other, **kept)
+    options = dict(runs.identity.complete(method, runs.identity.HANDED).keywords)
+    if kind in ("unguided", "count", "harmonic"):
+        unguided = partial(Unguided, density=run_ads.ad_count, alpha=options["alpha"])
+        kinds = {"unguided": unguided, "count": run_ads.ad_count, "harmonic": FastHarmonic}
+        return partial(method, density=kinds[kind])
+    del options["density"]
     if kind in ("pull", "noise"):
-        return partial(ads_apart, part=kind, **{name: options[name] for name in options
-                                                if name != "density"})
-    own = run_ads.ad_count if ads else FastHarmonic
-    densities = {"unguided": partial(Unguided, density=own, alpha=options["alpha"]),
-                 "count": run_ads.ad_count if ads else AdCount, "harmonic": FastHarmonic}
-    return partial(method, density=densities[kind])
+        return partial(ads_apart, part=kind, **options)
+    del options["alpha"]
+    return partial(run_ads.bootstrap if options["setting"] == "replay" else ads_no_fakes, **options)
 
 
 def reference(results, row):
@@ -320,7 +317,7 @@ def sweep_chart(title, words, score, methods, values, finals):
 # difference signed so that the claim says it is above 0.
 CONTROLS = ("Greedy", "Ridge", "Random")
 IN_SHORT = ("GuideBoot is the best", "GuideBoot beats the other", "OBB loses", "Q3", "With context",
-            "Online GuideBoot beats", "Without fakes", "Online GuideBoot is the best",
+            "Online GuideBoot beats", "The shuffle alone", "Online GuideBoot is the best",
             "Every method is better online")
 REGRET, RATIO, REWARD = "+.1f", "+.2f", "+.5f"
 
@@ -359,10 +356,11 @@ def apart_claims(final, spread):
     others = ("no fakes", "unguided fakes")
     above_half = {seed: value - 0.5 for seed, value in spread["GuideBoot"].items()}
     return [
-        ("Q3: guided fakes beat none and unguided ones, each tuned", "guidance helps",
+        ("Q3, what contributes: guided fakes beat none and unguided ones, each tuned",
+         "guidance helps",
          {other: tables.minus(final[other], final["GuideBoot"]) for other in others}, REGRET),
         ("With context it is near Thompson sampling: the K models spread at least half as much as "
-         "the posterior (ratio minus 1/2)", "non-Bayesian approximation of Thompson sampling",
+         "the posterior", "non-Bayesian approximation of Thompson sampling",
          {"": above_half}, RATIO),
     ]
 
@@ -370,7 +368,7 @@ def apart_claims(final, spread):
 def shuffle_claim(final):
     rate = runs.tuned_values()["synthetic"]["Online GuideBoot"]["options"]["learning_rate"]
     pairs = {"without weights": ("neither", "shuffle"), "with weights": ("weights (OBB)", "both")}
-    text = "Without fakes, the shuffle lowers the regret without and with Poisson weights"
+    text = "The shuffle alone lowers the regret, without and with Poisson weights"
     return [(text, "effectiveness of the shuffle-and-split step",
              {name: tables.minus(final[a, rate], final[b, rate])
               for name, (a, b) in pairs.items()}, REGRET)]

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 import envs
 import guideboot as gb
+import run_ads
 import run_synthetic
 from lab import alpha, identity, runs, store, study, tables
-from lab.variants import SHUFFLE, Apart, Unguided
+from lab.variants import Apart, Unguided, ads_no_fakes
 
 RESULTS = runs.TUNED.parent
 
@@ -129,13 +130,14 @@ def test_a_sweep_prints_differences_to_the_tuned_value_and_draws_them(tmp_path, 
 
 
 def test_without_fakes_means_bootstrap_in_replay_and_the_shuffle_alone_online():
-    """The two ablations without fakes are methods that stand elsewhere, and share their runs."""
     with pytest.raises(ValueError, match="experiment must be synthetic or .*, got 'synthetik'"):
         runs.tuned(run_synthetic.METHODS, "synthetik")
-    methods = runs.tuned(run_synthetic.METHODS, "synthetic")
-    for name, same in (("GuideBoot", partial(run_synthetic.bootstrap, learning_rate=0.003)),
-                       ("Online GuideBoot", partial(SHUFFLE["shuffle"], learning_rate=0.01))):
-        assert description(study.with_density(methods[name], "none")) == description(same)
+    methods = runs.tuned(study.METHODS["ads"], "ads")
+    for row, same in ((("replay", "GuideBoot"), run_ads.bootstrap),
+                      (("online", "Online GuideBoot"), ads_no_fakes)):
+        rate = runs.tuned_values()["ads"][tables.label(row)]["options"]["learning_rate"]
+        none = description(study.with_density(methods[row], "none"))
+        assert none == description(partial(same, setting=row[0], learning_rate=rate))
 
 
 # ---------------------------------------------------------------- claims
