@@ -293,28 +293,35 @@ SEED = 2000                                 # of the first reported run
 def show(results):
     """One line a cell: regret, minus GuideBoot's on the same seeds, and what was measured."""
     regret = {row: tables.finite(by_seed) for row, by_seed in results.values().items()}
-    first = "GuideBoot"
+    first, forms = "GuideBoot", {"bag": ".3f"}
     measured = [name for name in ("bag", "spread", "disagree", "optimism", "rare")
                 if name in results.names()]
     lines = []
     for row in regret:
-        gap = tables.paired(regret[row], regret.get(first, {}))
         cells = [row, tables.plus_minus(*tables.mean_and_error(list(regret[row].values())))]
-        cells.append("" if row == first else tables.plus_minus(*gap, "+.1f"))
+        if first in regret:
+            gap = tables.paired(regret[row], regret[first])
+            cells.append("" if row == first else tables.plus_minus(*gap, "+.1f"))
         for name in measured:
             values = list(results.values(name)[row].values())
-            cells.append(f"{np.mean(values):+.2f}" if values else "")
+            cells.append(format(np.mean(values), forms.get(name, "+.2f")) if values else "")
         lines.append([*cells, tables.runs_text(results.values()[row])])
-    heads = ["Cell", "regret", f"minus {first}", *measured, "runs"]
-    head = (f"Cumulative regret after {results.steps:,} steps: mean +- standard error; minus "
-            f"{first}'s on the\nsame seeds +- half-width of the 95 % interval; measures: see "
-            "lab/why.py.")
-    text = f"{head}\n\n{tables.text_table(heads, lines)}"
+    minus = [f"minus {first}"] if first in regret else []
+    note = ("; minus GuideBoot's on the\nsame seeds +- half-width of the 95 % interval" if minus
+            else "")
+    head = (f"Cumulative regret after {results.steps:,} steps: mean +- standard error{note}; "
+            "measures: see lab/why.py.")
+    table = tables.text_table(["Cell", "regret", *minus, *measured, "runs"], lines)
+    return f"{head}\n\n{table}", drawn(results, regret) if minus else None
+
+
+def drawn(results, regret):
+    """Every run's regret as a dot; of long runs the regret over time."""
     if results.steps > 10_000:
-        return text, runs.drawn(results)
+        return runs.drawn(results)
     panels = [("", {row: list(regret[row].values()) for row in regret if regret[row]})]
     title = f"GuideBoot taken apart, {results.steps:,} steps: every run is a dot"
-    return text, charts.box_chart(title, "cumulative regret", panels)
+    return charts.box_chart(title, "cumulative regret", panels)
 
 
 def main(argv=None):

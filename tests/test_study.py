@@ -23,7 +23,7 @@ def description(method):
 
 def shown_files():
     """The committed results that have a figure."""
-    without = ("tune_", "alpha_")                                # tables without a figure
+    without = ("tune_", "alpha_", "why_noise")                   # tables without a figure
     return [path for path in RESULTS.glob("**/*.csv") if not path.stem.startswith(without)]
 
 
