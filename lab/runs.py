@@ -282,6 +282,8 @@ def shown(results):
     if "minus " in table:
         note = (f"minus {tables.label(first)}: mean difference on the same seeds +- half-width of "
                 "its 95 % interval.")
+    if any(record["tuned"] == "changed" for record in results.all()):
+        note += "\nchanged: other values than the tuned ones or the defaults; the CSV has them."
     head = f"{score} {results.steps:,} steps, {better} is better: {mean}."
     return f"{head}\n{note}\n\n{table}", drawn(results)
 
@@ -375,14 +377,14 @@ def function_name(method):
 
 def tuned_on(method, found):
     """The experiment whose tuned values a method has; "no" if it has its defaults, "changed" if it
-    has others, or "-" if it has no options at all."""
-    if not method.keywords:
+    has others, "-" if nothing was ever tuned for it."""
+    entries = [(experiment, values["options"]) for experiment, rows in found.items()
+               for values in rows.values() if values["method"] == function_name(method)]
+    if not entries:
         return "-"
     defaults = identity.complete(method.func, identity.HANDED).keywords
-    for experiment, rows in found.items():
-        for values in rows.values():
-            if values["method"] == function_name(method):
-                if method.keywords == {**defaults, **values["options"]}:
-                    return experiment
+    for experiment, options in entries:
+        if method.keywords == {**defaults, **options}:
+            return experiment
     setting = {"setting": method.keywords.get("setting")}
     return "no" if {**method.keywords, **setting} == {**defaults, **setting} else "changed"

@@ -249,7 +249,7 @@ def score_table(results, first):
     means = {row: np.mean(list(by_seed.values())) for row, by_seed in finals.items() if by_seed}
     order = sorted(means, key=means.get, reverse=not regret)
     order += [row for row in finals if row not in means]
-    tuned = any(record["tuned"] not in ("no", "changed", "-", "") for record in results.all())
+    tuned = any(record["tuned"] not in ("no", "-", "") for record in results.all())
     others = results.names()[1:]
     heads = ["Method", results.score, f"minus {label(first)}", *others, "tuned on", "runs"]
     lines = []
