@@ -498,6 +498,10 @@ def claims(folder):
         table += giro_claim(tables.read_csv(folder / "sweep_ads_A_giro_alpha.csv"))
     untuned = synthetic_claims(final("untuned/synthetic"))
     with_papers_values = {text: word for (text, *_), word in zip(untuned, verdicts(untuned))}
+    if (folder / "untuned/ads_A.csv").exists():
+        untuned = ads_claims("A", final("untuned/ads_A"))
+        with_papers_values |= {text: f"A {word}" for (text, *_), word in zip(untuned,
+                                                                            verdicts(untuned))}
     for (text, paper, differences, form), word in zip(table, verdicts(table)):
         words = f'"{paper}"' if paper else "not claimed"
         other = with_papers_values.get(text, "")
@@ -506,7 +510,8 @@ def claims(folder):
     words = [verdicts(table) for table in both]
     for i, (a, b) in enumerate(zip(*both)):
         ours = f"A {evidence(*a[2:])}; B {evidence(*b[2:])}"
-        yield f"| {a[0]} | A {a[1]}; B {b[1]} | {ours} | A {words[0][i]}; B {words[1][i]} | |"
+        word, other = f"A {words[0][i]}; B {words[1][i]}", with_papers_values.get(a[0], "")
+        yield f"| {a[0]} | A {a[1]}; B {b[1]} | {ours} | {word} | {other} |"
     still = final("no_drift/ads_A")
     pairs = {name: tables.minus(still[a], still[b]) for name, (a, b) in online_pairs(still).items()}
     text = "Without drift, too, every method is better online than with replay (A, scale 0.05)"
