@@ -171,7 +171,7 @@ class GuideBoot(Agent):
         self.asked = 0                                              # calls of `samples`
 
     def update_density(self, X):
-        self.density.update(X)                                      # Alg1:10 Alg3:12
+        self.density.update(X)                                      # Alg1:10 Alg3:12   without r
 
     def samples(self, X, r):
         rho = self.density(X)                                       # (K, B)

@@ -151,7 +151,10 @@ class Adam:
 
 
 def draw(std, rngs, dtype=float):
-    """Normal numbers with standard deviations `std`, K times, each from its own generator."""
+    """Normal numbers with standard deviations `std`, K times, each from its own generator.
+
+    How models start is not in the paper; see PAPER.md, Algorithm 1 line 2.
+    """
     check("rngs", rngs, len(rngs) > 0, "one random generator for each model, at least one")
     drawn = [std * rng.standard_normal(std.shape) for rng in rngs]  # Alg1:2 Alg2:1 Alg3:1
     different = len({one.tobytes() for one in drawn}) == len(drawn) or not std.any()
