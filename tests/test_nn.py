@@ -307,11 +307,11 @@ def test_the_first_output_is_around_the_given_bias_and_serves_at_once():
 
 
 def test_units_that_are_zero_in_all_rows_are_dead():
-    """Of 16 units the first nine cannot be above 0 in model 0: their share is 9/16, on average
-    over both models half of that. Large biases keep all others alive."""
+    """Of 16 units the first nine are not above 0 in model 0: their share is 9/16, on average over
+    both models half of that."""
     bag = mlp()
-    bag.weights[3][:] = 100.0                                                # b2
-    bag.weights[3][0, 0, :9] = -100.0
+    bag.weights[2][:], bag.weights[3][:] = 0.0, 0.1                          # W2, b2
+    bag.weights[3][0, 0, :9] = 0.0
     bag.publish()
     assert bag.dead_units(np.array([[0, 3, 5], [1, 4, 8]])) == pytest.approx(9 / 16 / 2)
 
@@ -361,6 +361,7 @@ def test_units_that_no_ad_switches_on_are_left_out_without_a_trace(dead, monkeyp
     """Biases of -100 keep the first `dead` of 16 units of h1 at 0. Their bound, `top`, forgets
     the ads of earlier models, an ad asked for later raises it, and one that is nan is not hidden.
     """
+    assert not served().many
     monkeypatch.setattr(nn, "MANY_ADS", 0)
     bag, rng = served(learning_rate=0.1), default_rng(0)
     bag.weights[1][1, 0, :dead] = -100.0                                     # b1
@@ -404,8 +405,8 @@ def test_either_bag_runs_on_either_task():
 # ---------------------------------------------------------------- bad arguments
 
 @pytest.mark.parametrize("check, good, bad", [
-    (nn.positive, (1e-300, 1, 1e300), (0, -1, math.inf, math.nan, None)),
-    (nn.not_negative, (0, 0.5, 1e300), (-1e-9, math.inf, math.nan, None)),
+    (nn.positive, (1e-300, 1, 1e300), (0, -1, float("inf"), math.nan, None)),
+    (nn.not_negative, (0, 0.5, 1e300), (-1e-9, float("inf"), math.nan, None)),
     (nn.probability, (0, 0.5, 1), (-1e-9, 1.0001, math.nan, None)),
     (nn.whole, (1, 2.0, np.int64(3)), (0, 1.5, -1, math.nan, math.inf, None))])
 def test_an_argument_is_passed_on_or_refused_with_its_name_and_value(check, good, bad):
