@@ -2,6 +2,7 @@
 
   python -m lab.study tune synthetic          half an hour; writes tune_synthetic.csv, tuned.json
                                               (results/tuned.json if --out is there: it is read)
+  python -m lab.study again b64               the tuned methods on other seeds
   python -m lab.study sweep synthetic alpha   what one option does; some minutes
   python -m lab.study claims                  which claims hold, from the result files
   python -m lab.study report                  tables and figures of results/ from its files
@@ -29,6 +30,8 @@ from guideboot import FastHarmonic
 from lab.variants import SHUFFLE, Unguided, ads_apart, ads_no_fakes
 
 METHODS = {"synthetic": run_synthetic.METHODS,
+           "b64": {name: partial(run_synthetic.METHODS[name], batch=64)
+                   for name in ("GuideBoot", "Bootstrap", "Giro")},
            "ads": {row: method for row, method in run_ads.METHODS.items()
                    if row[0] != "yardstick"},
            **{name: why.TASKS[name][0] for name in why.TUNED},
@@ -78,10 +81,12 @@ GRIDS = {
         "Ridge": dict(learning_rate=ADS_RATES, precision=(0.1, 1.0, 10.0, 100.0)),
     },
 }
+GRIDS["b64"] = {name: GRIDS["synthetic"][name] for name in METHODS["b64"]}
 GRIDS |= {name: {cell: why.grid(cell) for cell in METHODS[name]} for name in why.TUNED}
 GRIDS |= real.GRIDS
 TUNING_SEED = 1000
 TUNING = {"synthetic": (Synthetic, run_synthetic.STEPS, 12),               # task, steps, runs
+          "b64": (Synthetic, run_synthetic.STEPS, 12),
           "ads": (partial(Ads, task="A", scale=0.05, known_ctr=run_ads.KNOWN_CTR), None, 3),
           **{name: (*why.TASKS[name][1:3], 8) for name in why.TUNED},
           **{name: (task, real.STEPS, 3) for name, task in real.TASKS.items()}}
@@ -127,6 +132,13 @@ def tune(experiment, args):
     path = runs.TUNED if within else args.out / "tuned.json"
     runs.write_text(path, tuned_text(values))
     print(f"Tuned values: {path}" + ("" if within else f"; what is read is {runs.TUNED}"))
+
+
+def again(experiment, args):
+    """The tuned methods of an experiment on other seeds, to be reported."""
+    task, steps, _ = TUNING[experiment]
+    runs.compare(runs.tuned(METHODS[experiment], experiment), task, steps, args.runs or 10,
+                 args.seed or 0, args.out, experiment, args.workers, columns=columns(experiment))
 
 
 def tuned_text(values):
@@ -577,30 +589,32 @@ def main(argv=None):
     parser = argparse.ArgumentParser(prog="lab.study", description=__doc__, allow_abbrev=False,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.error = lambda message: parser.exit(2, f"lab.study: {message}\n")
-    parser.add_argument("what", choices=("tune", "sweep", "claims", "report"))
+    parser.add_argument("what", choices=("tune", "again", "sweep", "claims", "report"))
     parser.add_argument("experiment", nargs="?", choices=tuple(GRIDS), help="of which task")
     parser.add_argument("option", nargs="?", help="sweep: what to vary")
     usual = ", ".join(f"{name} {number_of_runs}" for name, (_, _, number_of_runs) in TUNING.items())
-    for name, text in (("runs", f"runs of each configuration (default: tune {usual}; sweep 10)"),
-                       ("seed", "of the first run (default: tune 1000, sweep 0)"),
+    for name, text in (("runs", f"runs of each configuration (default: tune {usual}; else 10)"),
+                       ("seed", "of the first run (default: tune 1000, else 0)"),
                        ("steps", "sweep: time steps of a run (default: the task's)"),
                        ("workers", "worker processes (default: one per core)")):
         parser.add_argument(f"--{name}", type=number(int), metavar="N", help=text)
-    parser.add_argument("--out", metavar="DIR", help="folder of the result files (default: out for "
-                        "tune and sweep, results for claims and report)")
+    parser.add_argument("--out", metavar="DIR", help="folder of the result files (default: results "
+                        "for claims and report, else out)")
     args = parser.parse_args(argv)
     if args.out is None:
-        args.out = "out" if args.what in ("tune", "sweep") else str(runs.TUNED.parent)
+        args.out = str(runs.TUNED.parent) if args.what in ("claims", "report") else "out"
     option = (args.option or "").replace("-", "_")
-    if args.what in ("tune", "sweep") and args.experiment is None:
+    if args.what in ("tune", "again", "sweep") and args.experiment is None:
         parser.error(f"{args.what}: say of which experiment, {' or '.join(GRIDS)}")
     if args.what == "sweep" and option not in SWEEPS.get(args.experiment, ()):
         parser.error(f"sweep {args.experiment}: must be one of "
                      f"{', '.join(SWEEPS.get(args.experiment, ()))}, got {args.option!r}")
-    if args.what in ("tune", "sweep"):
+    if args.what not in ("claims", "report"):
         args.out = runs.writable(args.out)           # a Path, also of "~/results"
     if args.what == "tune":
         tune(args.experiment, args)
+    elif args.what == "again":
+        again(args.experiment, args)
     elif args.what == "sweep":
         sweep(args.experiment, option, args)
     else:

@@ -72,7 +72,7 @@ def test_a_configuration_that_diverged_is_never_the_best(monkeypatch):
     assert options == {"learning_rate": 0.2}
 
 
-def test_tune_tries_all_writes_the_best_and_leaves_the_rest(tmp_path, monkeypatch, no_workers):
+def test_tune_tries_all_writes_the_best_leaves_the_rest_and_again_takes_it(tmp_path, monkeypatch, no_workers):
     shutil.copy(runs.TUNED, tmp_path / "tuned.json")
     monkeypatch.setattr(runs, "TUNED", tmp_path / "tuned.json")
     before = runs.tuned_values()
@@ -84,6 +84,10 @@ def test_tune_tries_all_writes_the_best_and_leaves_the_rest(tmp_path, monkeypatc
     assert after["synthetic"] == {
         "OBB": {"method": "run_synthetic.obb", "options": {"learning_rate": 0.05}}}
     assert after["ads"] == before["ads"]
+    study.main(["again", "synthetic", "--runs", "2", "--seed", "7", "--out", str(tmp_path)])
+    results = tables.read_csv(tmp_path / "synthetic.csv")
+    assert [*results.records["OBB"]] == [7, 8]
+    assert results.known("OBB", "tuned") == "synthetic"
 
 
 # ---------------------------------------------------------------- sweeps
