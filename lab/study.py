@@ -81,7 +81,9 @@ GRIDS = {
         "Ridge": dict(learning_rate=ADS_RATES, precision=(0.1, 1.0, 10.0, 100.0)),
     },
 }
-GRIDS["b64"] = {name: GRIDS["synthetic"][name] for name in METHODS["b64"]}
+GRIDS["b64"] = {**{name: GRIDS["synthetic"][name] for name in METHODS["b64"]},
+                "GuideBoot": dict(GRIDS["synthetic"]["GuideBoot"],
+                                  learning_rate=(0.0003, 0.001, 0.003, 0.01))}
 GRIDS |= {name: {cell: why.grid(cell) for cell in METHODS[name]} for name in why.TUNED}
 GRIDS |= real.GRIDS
 TUNING_SEED = 1000
