@@ -4,12 +4,13 @@ Methods with a bag are Agents with a hook or two changed, for the loops `replay`
 others have `choose` and `learn_from` and run in `online`:
 
     method                chooses by                                   learns from
-    EpsilonGreedy         any with probability epsilon, else argmax    real samples
+    EpsilonGreedy         at random with probability epsilon, or argmax  real samples
     OBB                   argmax of a random model                     samples, Poisson(1) weights
     Giro                  argmax of a random model                     a history with pseudo pairs
     DeepUCB1, DeepTSBeta  one model's score and the ad's count         real samples
     MCDropout             one model with a random dropout mask         real samples, dropout on
-    GLMUCB, TSBLR         posterior of a logistic regression           all samples, exactly
+    GLMUCB                logistic regression and a width of its own   all samples, exactly
+    TSBLR                 a draw of a logistic regression's posterior  all samples, exactly
     RandomPolicy          uniform                                      nothing: the yardstick
     Ridge                 argmax of one model, a control of ours       real samples, shrunk weights
 """
@@ -88,7 +89,7 @@ class Giro(Agent):
 # ---------------------------------------------------------------- deep methods: Section 5.2
 
 def checked_strength(strength):
-    """The strength of an exploration; one by which scores could overflow is refused."""
+    """The strength of an exploration; above 1e6, an arbitrary limit, it is a mistake."""
     return check("strength", strength, within(strength, 0, 1e6), "0 to 1e6")
 
 
@@ -107,7 +108,7 @@ class DeepUCB1(Agent):
         self.density.update(X)
 
     def choose(self, X, t):
-        """The `argmax` of the bounds, or any ad never shown; `predicted_ctr` refuses nan and inf,
+        """The `argmax` of the bounds, or any ad never shown; `predicted_ctr` refuses bad logits,
         `counted` a count below 0."""
         count = counted(self.density, X)                         # (m,)
         if not count.all():
@@ -121,7 +122,7 @@ class DeepTSBeta(Agent):
 
     Its mean is the prediction f(x). Dividing both parameters by shaping = 0.25 narrows the
     distribution (Chapelle & Li 2011). An ad never shown has no such distribution; it counts as
-    shown once.
+    shown once. f(x) is kept between 1e-6 and 1 - 1e-6, where both parameters are above 0.
     """
 
     def __init__(self, bag, rng, density, shaping=0.25):
@@ -147,14 +148,14 @@ def counted(density, X):
 
 
 def predicted_ctr(logits):
-    """sigmoid(logits); one that is nan or inf, which the sigmoid would hide, is an error."""
+    """sigmoid(logits); nan, or an infinite largest logit, is an error: the model diverged."""
     largest(logits)
     return sigmoid(logits)
 
 
 class MCDropout(Agent):
-    """MC-Dropout: one model, trained with dropout on its last hidden layer, that also decides with
-    dropout: each decision draws one mask for all candidates."""
+    """MC-Dropout: one model, trained with dropout on its last hidden layer, that also uses dropout
+    when deciding: each decision draws one mask for all candidates."""
 
     def choose(self, X, t):
         stays = self.rng.random(self.bag.hidden) >= self.bag.dropout
@@ -167,9 +168,9 @@ class MCDropout(Agent):
 class Ridge(Agent):
     """Greedy, with a ridge penalty in the place of fakes: a control of ours, not of the paper.
 
-    The loss is the sum over the t samples seen so far, plus precision / 2 times the sum of squared
-    weights (biases are free), so that what is rarely shown is estimated near the average. A bag
-    learns from mean losses, so its penalty has the factor `ridge` = precision / t.
+    With RidgeBag the loss is the sum over the t samples seen so far, plus precision / 2 times the
+    sum of squared weights (biases are free): what is rarely shown is estimated near the average. A
+    bag learns from mean losses, so its penalty has the factor `ridge` = precision / t.
     """
 
     def __init__(self, bag, rng, precision=1.0):
@@ -216,8 +217,8 @@ class RidgeAds(ServedAds):
 class LogisticPosterior:
     """Laplace's approximation N(mode, H^-1) of a logistic regression's posterior.
 
-    It is fitted to all samples at every call of `learn_from`: after each, in `online` with c = 1.
-    The prior is N(0, I / precision), of the bias too. phi(x) is 1 at the J ids of x and at
+    It is fitted to all samples at every call of `learn_from`, so in `online` with c = 1 after every
+    sample. The prior is N(0, I / precision), of the bias too. phi(x) is 1 at the J ids of x and at
     the bias, which is id `features`. Samples with equal inputs are kept together as n trials with s
     clicks, so that a step costs what the number of distinct inputs costs, not the number of
     samples. H is a dense matrix over ids: for tasks with tens of ids, not thousands.
@@ -335,8 +336,8 @@ class TSBLR(LogisticPosterior):
 class GLMUCB(LogisticPosterior):
     """GLM-UCB (Filippi et al. 2010): mean reward + strength sqrt(log(t + 1)) |phi(x)|_{M^-1}.
 
-    M = precision I + sum of phi phi' over the samples is the design matrix; its inverse follows
-    each sample by the Sherman-Morrison formula.
+    The mean reward is the mode's (theirs has no prior). M = precision I + sum of phi phi' over the
+    samples is the design matrix; its inverse follows each sample by the Sherman-Morrison formula.
     """
 
     def __init__(self, fields, features, rng, precision=1.0, strength=1.0):

@@ -57,7 +57,7 @@ class Checked:
 
     def __getattr__(self, name):
         """All else that the environment has."""
-        if name == "env" or name.startswith("__"):       # a copy in the making
+        if name == "env" or name.startswith("__"):       # while being copied
             raise AttributeError(name)
         return getattr(self.env, name)
 
@@ -96,7 +96,7 @@ def ids_within(X, features):
 
 
 def check_choice(a, m):
-    """Refuse what is not the index of one of m candidates."""
+    """Refuse a choice that is not an index, 0 to m - 1."""
     whole_number = type(a) is int or isinstance(a, np.integer)
     if not whole_number or not 0 <= a < m:
         raise ValueError(f"the chosen index must be whole, 0 to {m - 1}, got {a!r}")
@@ -152,10 +152,10 @@ SCORES = ("regret", "expected", "reward")
 
 
 class Scored:
-    """An environment with its books: what was received, and what is scored, at every step.
+    """An environment that keeps a record: what was received, and what is scored, at every step.
 
-    What is scored is the environment's `score`: "regret" (the default if it has expected rewards:
-    the pseudo-regret, best expected reward minus that of the one shown), "expected" (the expected
+    Its attribute `score` says what is scored: "regret" (the default if it has expected rewards: the
+    pseudo-regret, best expected reward minus that of the one shown), "expected" (the expected
     reward of the one shown alone, by `_expected(a)`, for tasks with many candidates), or "reward".
     """
 
@@ -173,7 +173,7 @@ class Scored:
 
     def __getattr__(self, name):
         """All else that the environment has: its table of ads, its scale."""
-        if name == "env" or name.startswith("__"):       # a copy in the making
+        if name == "env" or name.startswith("__"):       # while being copied
             raise AttributeError(name)
         return getattr(self.env, name)
 
@@ -194,7 +194,7 @@ class Scored:
         return r
 
     def numbers(self):
-        """What came of it, the score first: "regret" is a sum over steps, all else is per step."""
+        """The results, the score first: "regret" is a sum over steps, all else is per step."""
         clicks = float(self.rewards.mean())
         scored = self.regret.sum() + self.expected.sum()
         check("_expected", scored, np.isfinite(scored), "finite numbers")

@@ -1,21 +1,22 @@
 """GuideBoot: guided bootstrap for contextual bandits (Pan et al., WWW 2021, Sections 3 and 4).
 
 Read it with the paper open. `# Alg1:16` is line 16 of Algorithm 1, at the statement that does it
-(the END of a loop: at the last one within); a range such as `Alg1:20-22` is a call that does those
-lines, or a loop of the listing that runs as one array operation. PAPER.md goes line by line.
+or the call that leads there (the END of a loop: at its last statement or the first after it); a
+range such as `Alg1:20-22` is a call that does those lines, or a loop of the listing that runs as
+one array operation. PAPER.md goes line by line.
 
-An input is a row x of J categorical ids, X is a stack of such rows, r are their rewards, 0 or 1;
-w and y are the weights and clicks that samples have with their fakes (the paper's y is something
-else, an expected reward). Tasks are environments (envs.py). Models come in bags of K (nn.py), each
-in two copies: `bag.scores` uses the published one, `bag.update` trains the other, `bag.publish`
-copies the trained one over. To build a bag is Alg1:2, Alg2:1 and Alg3:1.
+An input is a row x of J categorical ids, X is a stack of such rows, r are their rewards, 0 or 1.
+With its fakes a row stands for w samples, of which y are clicks (the paper's y is something else,
+an expected reward). A task is an environment (envs.py). Models come in bags of K (nn.py), each in
+two copies: `bag.scores` uses the published one, `bag.update` trains the other, `bag.publish` copies
+the trained one over. Building a bag is Alg1:2, Alg2:1 and Alg3:1.
 """
 import math
 from itertools import repeat
 
 import numpy as np
 
-from envs import check_choice, check_density, check_fit, checked, checked_buffer
+from envs import check_choice, check_density, check_fit, checked, checked_buffer  # refuse nonsense
 from nn import check, positive, probability, sum_last, whole
 
 
@@ -30,10 +31,10 @@ def guidance(rho, alpha):
 
 
 class AdCount:
-    """Density of Eq. 6: how often the id in one field was shown (on the ads: field=envs.AD_ID).
+    """Density of Eq. 6: how often the id in one field was shown (for the ads: field=envs.AD_ID).
 
-    A density of your own needs these two methods. `update` gets the rows just shown: one row (J,)
-    in `replay`, a buffer (c, J) in `online`. A call gets rows (..., J) and returns rho (...).
+    A density of your own needs only these two methods. `update` gets the rows just shown: one row
+    (J,) in `replay`, a buffer (c, J) in `online`. Called with rows (..., J) it returns rho (...).
     """
 
     def __init__(self, features, field=0):
@@ -89,9 +90,9 @@ def fake_samples(r, g, rng):
     log-losses of (x, r), F1 times (x, 1) and F0 times (x, 0) add up to w softplus(z) - y z, with
     the weight w = 1 + F1 + F0 and the clicks y = r + F1 (nn.log_loss). A bag divides by the number
     of real samples, so that a fake adds to the gradient and thins out nothing. Returns w and y, of
-    r's shape. One call of rng.random(g.shape) draws all F1, a second all F0. (view: True is 1.)
+    r's shape. One call of rng.random(g.shape) draws all F1, a second all F0: they are independent.
     """
-    F1 = (rng.random(g.shape) < g).view(np.int8)                    # Alg1:16 Alg3:18   0 or 1
+    F1 = (rng.random(g.shape) < g).view(np.int8)                    # Alg1:16 Alg3:18   as 0 or 1
     F0 = (rng.random(g.shape) < g).view(np.int8)                    # Alg1:17 Alg3:19
     return 1 + F1 + F0, r + F1                                      # Alg1:13, the real sample: 1, r
 
@@ -99,7 +100,7 @@ def fake_samples(r, g, rng):
 # ---------------------------------------------------------------- a method: choosing, learning
 
 def largest(scores):
-    """Index of the first of the largest scores; an error if that is nan or infinite."""
+    """Index of the first of the largest scores; raises an error if it is nan or infinite."""
     a = int(scores.argmax())                                        # the first nan, if there is one
     if not math.isfinite(scores[a]):
         raise FloatingPointError(f"a score is {scores[a]}: the learning rate or the exploration "
@@ -120,11 +121,12 @@ class Agent:
     """The base method: it follows a random model of the bag and learns from real samples alone.
 
     In `replay` it is the vanilla Bootstrap, in `online` with a bag of one model the greedy policy
-    of Algorithm 2. Other methods, GuideBoot below and those of baselines.py, override a hook or
-    two: `choose`, `remember`, `update_density`, `samples`, `learn_from`.
+    of Algorithm 2. Other methods, GuideBoot below and most of baselines.py, override a hook or two:
+    `choose`, `remember`, `update_density`, `samples`. `rng` draws, for a request, the model and, if
+    scores are tied, the winner; for a learning phase, the rows or their orders, all F1, all F0.
     """
     loops = ("replay", "online")       # where the method makes sense
-    shuffle = False                    # online: every model gets the buffer in an order of its own
+    shuffle = False                    # online: a different order of the buffer for each model
 
     def __init__(self, bag, rng):
         self.bag, self.rng = bag, rng
@@ -153,8 +155,11 @@ class Agent:
         return np.ones(r.shape), r
 
     def learn_from(self, X, r, n=1):
-        """Online: learn from a full buffer X (c, J), r (c,) in n mini-batches."""
-        learn(self, X, r, n)                                        # below, part 2 of Algorithm 3
+        """Online: learn from a full buffer X (c, J), r (c,) in n mini-batches.
+
+        `learn`, part 2 of Algorithm 3 below, calls back `update_density` and `samples`.
+        """
+        learn(self, X, r, n)
 
 
 class GuideBoot(Agent):
@@ -175,15 +180,19 @@ class GuideBoot(Agent):
 
     def samples(self, X, r):
         rho = self.density(X)                                       # (K, B)
-        self.asked += 1
-        if self.asked <= 16 or self.asked % 16 == 0:                # every call would take 2 %
-            check_density(rho, r.shape)
+        self.check_sometimes(rho, r.shape)
         # Only real records get fakes. (Alg. 1 line 14 has B_i where it must be B_k; taken
         # literally, Alg. 3 would also run over the fakes that it has just added.)
         g = guidance(rho, self.alpha)                               # Alg1:14-15 Alg3:16-17
-        w, y = fake_samples(r, g, self.rng)                         # Alg1:13-18 Alg3:18-20
+        w, y = fake_samples(r, g, self.rng)                         # Alg1:16-18 Alg3:18-20
         self.last_w = w
         return w, y
+
+    def check_sometimes(self, rho, shape):
+        """Refuse a bad density, in the first calls and every sixteenth: all would cost 2 %."""
+        self.asked += 1
+        if self.asked <= 16 or self.asked % 16 == 0:
+            check_density(rho, shape)
 
     def fakes(self):
         """Fakes per real sample in the last batch or buffer: what alpha amounts to by now."""
@@ -225,9 +234,9 @@ class History:
 def replay(agent, env, steps, b, every=1, updates=1):
     """Algorithm 1, GuideBoot with experience replay (or any other Agent with a bag of models).
 
-    The paper's loop learns after each step from one batch of b rows for each model. Our addition:
-    it learns at every `every`-th step only, from `updates` batches, one after the other. The ads
-    need it: to train K networks after each of millions of steps takes too long.
+    The paper's loop learns after each step from one batch of b rows for each model. Our addition
+    (1 and 1: the paper): it learns at every `every`-th step only, from `updates` batches, one after
+    the other. The ads need it: training K networks after each of millions of steps takes too long.
     """
     b, steps = whole("b", b), whole("steps", steps)
     every, updates = whole("every", every), whole("updates", updates)
@@ -259,24 +268,30 @@ def replay(agent, env, steps, b, every=1, updates=1):
 def online(agent, env, steps, c, n=1):
     """Algorithm 3, Online GuideBoot (or any agent with `choose` and `learn_from`).
 
-        serve: agent.choose                                           part 1, a buffer of requests
-        agent.learn_from -> learn: samples -> guidance, fake_samples  part 2, K models learn from it
+        serve                      part 1, for each request of a buffer
+            agent.choose
+        agent.learn_from           part 2, with the full buffer
+            learn
+                agent.update_density
+                agent.samples      guidance, fake_samples
+                bag.update         n times
+                bag.publish        from now on these models serve
 
     With the plain Agent and a bag of one model it is Algorithm 2. c is the size of a buffer, or an
     iterable that gives the size of each next one (Section 4.1: c may vary). n is the number of
-    mini-batches, at most c (a buffer shorter than n has fewer); with n = 1 the order of the rows
-    matters by rounding only. The models that serve change when a learning phase is complete.
+    mini-batches, at most c; if sizes vary, a buffer shorter than n has one for each row. With n = 1
+    the order of the rows matters by rounding only.
     """
     steps, n = whole("steps", steps), whole("n", n)
     check_fit(agent, env, "online")
     env = checked(env)                                              # looks at ids and rewards
     sizes = buffer_sizes(c, n)
-    t = 0                                                           # requests served so far
-    while t < steps:                                                # Alg2:2 Alg3:3, there: True
-        size = min(next(sizes), steps - t)
-        X, r = serve(agent, env, t, size)                           # Alg2:3-9 Alg3:4-11
+    served = 0                                                      # requests so far
+    while served < steps:                                           # Alg2:2 Alg3:3, there: True
+        size = min(next(sizes), steps - served)
+        X, r = serve(agent, env, served, size)                      # Alg2:3-9 Alg3:4-11
         agent.learn_from(X, r, n)                                   # Alg2:10-11 Alg3:12-23
-        t += size                                                   # Alg2:12 Alg3:24
+        served += size                                              # Alg2:12 Alg3:24
 
 
 def buffer_sizes(c, n):
@@ -310,16 +325,16 @@ def learn(agent, X, r, n):
     A live system calls it too, so `checked_buffer` refuses rows and rewards that make no sense.
     `samples` is asked once, for the whole buffer in the order of each model, (K, c, J) and (K, c):
     the density is fixed by now and fakes are independent, so the split may come after them.
-    Mini-batch l has the records from l c // n up to (l + 1) c // n; if n exceeds c, it becomes c.
+    Mini-batch l has the records from l c // n to before (l + 1) c // n; n is at most c.
     The gradient of a mini-batch is divided by the number of its records.
     """
     X, r = checked_buffer(X, r, agent.bag.features)
     c, K = len(X), agent.bag.K
     n = min(whole("n", n), c)                                       # a buffer may be shorter
     agent.update_density(X)                                         # Alg3:12
-    order = np.arange(c)[None].repeat(K, axis=0)                    # Alg3:13   (K, c), one a model
+    order = np.arange(c)[None].repeat(K, axis=0)                    # Alg3:13   (K, c)
     if agent.shuffle:
-        order = agent.rng.permuted(order, axis=1)                   # Alg3:14   each model its own
+        order = agent.rng.permuted(order, axis=1)                   # Alg3:14   one for each model
     X_k, r_k = X[order], r[order]                                   # (K, c, J), (K, c)
     w, y = agent.samples(X_k, r_k)                                  # Alg3:15-21, all mini-batches
     for l in range(n):
@@ -384,7 +399,7 @@ def guided_distribution(s, n, alpha):
     """
     p_S = bootstrap_distribution(s, n)[1]
     p_F = binomial(n, guidance(n, positive("alpha", alpha)))        # of F1, and of F0
-    most = np.flatnonzero(p_F)[-1]                                  # more of either: probability 0
+    most = np.flatnonzero(p_F)[-1]                                  # of larger counts p_F is 0
     p_F = p_F[:most + 1]
     P = np.zeros((n + most + 1, 2 * most + 1))                      # P[S + F1, F1 + F0]
     for f1 in range(most + 1):                                      # a value of F1
@@ -394,7 +409,7 @@ def guided_distribution(s, n, alpha):
     values = np.arange(n + most + 1)[:, None] / (n + np.arange(2 * most + 1))
     values, index = np.unique(values, return_inverse=True)          # equal fractions are one value
     p = np.bincount(index.ravel(), P.ravel())
-    return values[p > 0], p[p > 0]                                  # more clicks than rewards: 0
+    return values[p > 0], p[p > 0]                                  # drops clicks > rewards
 
 
 def moments(values, p):
@@ -406,7 +421,7 @@ def moments(values, p):
 def chance_to_win(B, A):
     """P(B > A) + P(B = A) / 2 for two independent finite distributions, ties broken by a coin.
 
-    Each is its values, in increasing order, and their probabilities.
+    Each is its values and their probabilities; A's values are in increasing order.
     """
     (values_B, p_B), (values_A, p_A) = B, A
     check("values of A", values_A, (np.diff(values_A) > 0).all(), "increasing")

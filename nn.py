@@ -14,8 +14,9 @@ a weight w, how many log-losses it stands for, and y, how many of these are clic
 (x, r) is w = 1, y = r. A sample drawn twice is w = 2, y = 2r. A sample with F1 fake clicks and F0
 fake non-clicks beside it is w = 1 + F1 + F0, y = r + F1.
 
-LogisticBag and MLPBag read like the formulas. What is written for speed has a name of its own, and
-a test that it equals the plain form: sum_last, sum_rows, ServedAds and what it is made of.
+LogisticBag and `network` read like the formulas. What is written for speed has a name of its own,
+and a test that it equals the plain form: sum_last, sum_rows, Adam.move (for the textbook's lines),
+`dense` (all weights of a model in one row), ServedAds and what it is made of.
 """
 import math
 from functools import lru_cache
@@ -28,7 +29,7 @@ MANY_ADS = 4000        # with more, ServedAds does only what requests ask for
 _ones = lru_cache(np.ones)
 
 
-# ---------------------------------------------------------------- bad arguments, told in one line
+# ---------------------------------------------------------------- bad arguments: one-line errors
 
 def check(name, value, ok, allowed):
     """The value, if it is ok; else a ValueError: the argument, the value and what is allowed."""
@@ -78,7 +79,7 @@ def log_loss(z, w, y):
     """The negative log-likelihood of w samples, y of them clicks, at logit z:  w softplus(z) - y z.
 
     With w = 1 and y = r it is the log-loss of Section 5.2. softplus(z) = log(1 + exp(z)) is written
-    max(z, 0) + log(1 + exp(-|z|)), where no z overflows.
+    max(z, 0) + log(1 + exp(-|z|)), where no z overflows. Training needs its gradient alone, below.
     """
     softplus = np.maximum(z, 0.0) + np.log1p(np.exp(-np.abs(z)))
     return w * softplus - y * z
@@ -87,8 +88,8 @@ def log_loss(z, w, y):
 def log_loss_gradient(z, w, y):
     """d log_loss / d z = w sigmoid(z) - y: fake samples change two numbers per row, nothing else.
 
-    A new array; `*=` and `-=` are for the type's sake, not for speed: the result has the type of z,
-    float32 for networks, whatever the types of w and y.
+    A new array; `*=` and `-=` keep the type of z, float32 for networks, whatever the types of w
+    and y. They are not there for speed.
     """
     error = sigmoid(z)
     error *= w
@@ -120,7 +121,8 @@ class Adam:
 
         The other rows stay as they are, with their moments (plain Adam would go on moving them).
         The bias is corrected by the number of all steps, as in plain Adam, so that a row which is
-        first touched late moves by up to sqrt(10) learning rates, not by one.
+        first touched late moves by up to sqrt(10) learning rates then, not by one, and by up to 6.6
+        when it is touched a dozen times with the same gradient.
         """
         self.t += 1
         if rows is None:
@@ -135,9 +137,12 @@ class Adam:
     def move(self, m, v, gradient):
         """Update m and v in place and return learning_rate m_hat / (sqrt(v_hat) + eps).
 
-        The two corrections go into the numbers beside the arrays, which saves two passes over them.
-        TINY, not in the textbook and far below eps, keeps the moments of units that died from
-        becoming subnormal numbers, which are slow.
+        It is written, with root = sqrt(1 - beta2^t), to save two passes over the arrays, as
+
+            learning_rate root / (1 - beta1^t)  m / (sqrt(v) + eps root)
+
+        TINY, not in the textbook and far below eps, keeps the moments of dead units from becoming
+        subnormal numbers, which are slow.
         """
         correction = 1.0 - self.beta1 ** self.t                              # of m
         root = (1.0 - self.beta2 ** self.t) ** 0.5                           # of v's correction
@@ -192,6 +197,7 @@ class LogisticBag:
 
         Dividing by the B real samples, not by the total weight, lets a fake or repeated sample add
         to the gradient rather than thin out the others: weight 2 is twice the gradient, 0 is none.
+        (Adam's moves have no use for a constant factor, only for how it varies between batches.)
         """
         K, B, J = X.shape
         flat = X + self.offset                                               # into theta.ravel()
@@ -237,7 +243,7 @@ def split(flat, shapes):
 
 
 class MLPBag:
-    """K networks: an 8-vector E[id] per id, J of them joined, two ReLU layers of 128, one logit.
+    """K networks: an 8-vector E[id] per id, J of them in a row, two ReLU layers of 128, one logit.
 
         e = [E[x_1], ..., E[x_J]]   h1 = relu(e W1 + b1)   h2 = relu(h1 W2 + b2)   z = h2 w3' + b3
 
@@ -258,8 +264,8 @@ class MLPBag:
         self.E_rows = self.E.reshape(-1, embedding)                          # a view
         self.offset = np.arange(self.K)[:, None, None] * features            # (K, 1, 1)
         self.E_optimizer = Adam(self.E_rows, learning_rate)
-        # All weights of a model are one row of `dense`, which Adam moves in one step: a row at a
-        # time, for the cache's sake.
+        # All weights of a model are one row of `dense`, which Adam moves in one step: a row fits
+        # into the cache, all K may not.
         width = fields * embedding
         layers = [                                      # shape, initial standard deviation
             ((width, hidden), (2 / width) ** 0.5),      # W1, He's for a ReLU layer
@@ -273,7 +279,7 @@ class MLPBag:
         self.dense = draw(stds, rngs, dtype)                                 # (K, P)
         self.dense_gradient = np.zeros_like(self.dense)                      # (K, P)
         self.weights = split(self.dense, shapes)                             # W1, b1, ..., b3
-        self.gradients = split(self.dense_gradient, shapes)                  # theirs, in this order
+        self.gradients = split(self.dense_gradient, shapes)                  # views, filled below
         self.weights[-1][:] = bias
         self.optimizers = [Adam(row, learning_rate) for row in self.dense]
         self.published = [p.copy() for p in (self.E, *self.weights)]
@@ -357,16 +363,16 @@ def shifted_relu(a, c):
     """max(a, -c), which is relu(a + c) - c, in place; a is (m, 128), c is one row (1, 128).
 
     The next layer gets c back as one row, relu(a + c) W = shifted_relu(a, c) W + c W, so that
-    nothing is added to all m rows: both layers pass over their numbers twice, not four times.
+    nothing is added to all m rows: each layer's relu is one pass over (m, 128) numbers, not two.
     """
     return np.maximum(a, -c, out=a)
 
 
 def without_off_units(a, c, W, top):
-    """a, c and W without the units of relu(a + c) that are 0 in all rows; `top` is at least a.
+    """a, c and W without the units of relu(a + c) that are 0 for all rows up to `top`.
 
-    They add nothing to relu(a + c) W. What is left is copied, which pays if many are gone: after
-    some million steps about half of h1's. (nan is not <= 0, so it stays and is noticed.)
+    They add nothing to relu(a + c) W. What is left is copied, which pays if more than two fifths
+    are gone, as after some million steps. (nan is not <= 0, so it stays and is noticed.)
     """
     on = np.flatnonzero(~(top + c[0] <= 0.0))
     if len(on) >= 0.6 * len(top):
@@ -387,8 +393,8 @@ class ServedAds(MLPBag):
         z  = a3 + c3          a3 = shifted_relu(a2, c2) w3'   c3 = c2 w3' + b3
 
     Ads are projected when models are published. If they are many, each only when it is first asked
-    for after that: of the paper's 8,900 a third is on offer at a time. There requests are long, and
-    `top`, the largest a1 of all ads projected so far, tells which units of h1 are off.
+    for after that: of the paper's 8,900 a third is on offer at a time. Then requests are long, too,
+    and `top`, the largest a1 of all ads projected so far, tells which units of h1 are off.
     """
 
     def __init__(self, fields, features, rngs, ads, **options):
