@@ -228,7 +228,8 @@ class LogisticPosterior:
         d = features + 1
         warn_of_cost(type(self).__name__, d)
         self.rng = rng
-        self.precision = positive("precision", precision)
+        fine = within(precision, 1e-9, 1e9)                      # else H cannot be solved
+        self.precision = check("precision", precision, fine, "1e-9 to 1e9")
         self.bias = features                                     # its id
         self.mode = np.zeros(d)
         self.H = precision * np.eye(d)
@@ -240,8 +241,9 @@ class LogisticPosterior:
 
     def active(self, X):
         """The ids at which phi(x) is 1: those of x and the bias, (m, J) -> (m, J + 1)."""
-        largest_id = int(X.max())
-        check("ids", largest_id, largest_id < self.bias, f"below {self.bias}, which is the bias")
+        least, most = int(X.min()), int(X.max())
+        fine = 0 <= least and most < self.bias
+        check("ids", (least, most), fine, f"0 or more and below {self.bias}, which is the bias")
         return np.column_stack([X, np.full(len(X), self.bias)])
 
     def learn_from(self, X, r, n=1):

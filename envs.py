@@ -53,7 +53,8 @@ class Checked:
 
     def __init__(self, env):
         self.env, self.fields, self.features = env, env.fields, env.features
-        self.offered = 0                                 # the number of candidates
+        self.offered = 0                                 # candidates that wait for a choice
+        self.looked_at_fields = False
 
     def __getattr__(self, name):
         """All else that the environment has."""
@@ -76,14 +77,16 @@ class Checked:
         if not ids_within(X, self.features):
             bad = X[(X < 0) | (X >= self.features)][0]
             raise ValueError(f"ids must be 0 to {self.features - 1} (env.features - 1), got {bad}")
-        if self.offered == 0:                            # the first request
+        if not self.looked_at_fields:                    # at the first request alone
             check_fields(X)
+            self.looked_at_fields = True
         self.offered = len(X)
         return X
 
     def pull(self, a):
         """The reward of candidate a, 0 or 1."""
         check_choice(a, self.offered)
+        self.offered = 0
         r = self.env.pull(a)
         if type(r) is int and 0 <= r <= 1:               # the usual case
             return r
@@ -96,17 +99,16 @@ def ids_within(X, features):
 
 
 def check_choice(a, m):
-    """Refuse a choice that is not an index, 0 to m - 1."""
+    """Refuse a choice that is not an index, 0 to m - 1; m is 0 if one was made already."""
+    if m == 0:
+        raise ValueError("pull must follow observe, and only once")
     whole_number = type(a) is int or isinstance(a, np.integer)
     if not whole_number or not 0 <= a < m:
         raise ValueError(f"the chosen index must be whole, 0 to {m - 1}, got {a!r}")
 
 
 def check_fields(X):
-    """Refuse candidates X (m, J) of which an id is in two fields: densities would count it twice.
-
-    Only the first request is looked at.
-    """
+    """Refuse candidates X (m, J) of which an id is in two fields: densities would count it twice."""
     ids = np.concatenate([np.unique(column) for column in X.T])
     ids, count = np.unique(ids, return_counts=True)
     if count.max() > 1:
@@ -142,8 +144,9 @@ def check_fit(agent, env, loop):
 
 def check_density(rho, shape):
     """Refuse a density rho that is not one number for each row, 0 or more (and not nan)."""
-    if np.shape(rho) != shape:
-        raise ValueError(f"a density must have the rows' shape, {shape}, got {np.shape(rho)}")
+    rho = np.asarray(rho)
+    if rho.shape != shape:
+        raise ValueError(f"a density must have the rows' shape, {shape}, got {rho.shape}")
     least = rho.min()
     check("a density", least, least >= 0.0, "0 or more")
 
@@ -178,12 +181,13 @@ class Scored:
         return getattr(self.env, name)
 
     def pull(self, a):
-        check_choice(a, self.env.offered)
+        m = self.env.offered
+        check_choice(a, m)
         if self.score == "regret":                       # asked before pull, which may move on
             y = np.asarray(self._expected())             # (m,)
-            if y.shape != (self.env.offered,):
-                raise ValueError(f"_expected() must have the shape ({self.env.offered},), one for "
-                                 f"each candidate, got {y.shape}")
+            if y.shape != (m,):
+                raise ValueError(f"_expected() must have the shape ({m},), one for each candidate, "
+                                 f"got {y.shape}")
             self.regret[self.t] = y.max() - y[a]
         elif self.score == "expected":
             self.expected[self.t] = self._expected(a)

@@ -135,6 +135,7 @@ class Agent:
         """Part 1, decision-making (Eq. 1): the candidates X (m, J) of step t -> index of one.
 
         The `argmax` of a random model's scores. t counts from 1: some methods explore less later.
+        The loops check X; in a loop of your own that is up to you.
         """
         k = int(self.bag.K * self.rng.random())                     # Alg1:6 Alg3:7   0 to K - 1
         scores = self.bag.scores(k, X)                              # Alg1:7 Alg2:6 Alg3:8   logits

@@ -240,6 +240,8 @@ def main(argv=None):
                if args.setting in ("both", row[0]) or (row[0] == "yardstick" and not args.methods)}
     if not methods:
         command.error(f"argument --methods: none of {args.methods} is in the {args.setting} table")
+    if not 0.01 <= args.scale <= 1.0:
+        command.error(f"argument --scale: must be 0.01 to 1, got {args.scale}")
     c = buffer_size(args.buffer or BUFFER, args.scale)
     if 0 < args.steps <= c:
         command.error(f"argument --steps: must be above {c}, for models learn every {c} steps; "

@@ -6,7 +6,9 @@
 
   python run_arms.py                  the example of Ad_A and Ad_B, worked exactly, at once
   python run_arms.py --figure         the three posteriors as impressions grow, drawn
-  python run_arms.py --compare        ten arms, no context: whose regret is lower? some seconds
+  python run_arms.py --compare        ten arms, no context, half a minute: whose regret is
+                                      lower? A bootstrap mostly does well and now and then gets
+                                      stuck, so look at its standard error
 
 With guideboot.py, nn.py, envs.py and baselines.py beside it, the example needs nothing else.
 """
@@ -26,7 +28,7 @@ from guideboot import (argmax, beta_moments, bootstrap_distribution, chance_to_w
 from nn import positive, probability, whole
 
 RUNS = 20                # ours
-STEPS = 2_000            # ours
+STEPS = 10_000           # ours
 ALPHA = 1.0              # paper  the prior Beta(alpha, alpha), and the strength of the guidance
 GIRO_ALPHA = 0.5         # paper  Giro's probability of a pseudo pair
 
@@ -260,8 +262,10 @@ if __name__ == "__main__":
     try:
         if sys.stdout is not None:                             # closed: `>&-`
             sys.stdout.reconfigure(errors="backslashreplace")
-        main()
-        print(end="", flush=True)
+        try:
+            main()
+        finally:                                               # --help exits, too
+            print(end="", flush=True)
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:                                    # the reader has enough: `| head`

@@ -40,10 +40,12 @@ STYLES = {
     "Thompson (Beta)": (VERMILION, "14 3", 1.7),
     "Greedy": (BLACK, "2 3", 1.7),
     "Ridge": (GREEN, "2 3", 1.7),
+    "pull alone": (VERMILION, "7 3", 1.7),
+    "pull to the average": (SKY, "", 1.7),
 }
 ALIASES = {"Beta": "Thompson (Beta)", "weights": "OBB", "ridge": "Ridge", "no fakes": "Bootstrap"}
 # For other names, in this order; no method has one of these.
-SPARE = [(GREEN, "7 3", 1.7), (PURPLE, "14 3", 1.7), (ORANGE, "9 3 2 3", 1.7),
+SPARE = [(PURPLE, "", 2.6), (GREEN, "7 3", 1.7), (PURPLE, "14 3", 1.7), (ORANGE, "9 3 2 3", 1.7),
          (BLACK, "12 3 2 3 2 3", 1.7), (SKY, "2 5", 1.7), (GREY, "", 1.7)]
 
 
@@ -241,7 +243,8 @@ def box_chart(title, x_label, panels):
     bottom = top + ROW * max(len(rows) for _, rows in panels)
     every_value = np.concatenate([values for _, rows in panels for values in rows.values()])
     ticks = nice_ticks(every_value.min(), every_value.max(), about=plot // 45)
-    parts = [svg_text(width / 2, bottom + 42, x_label, "middle", room=width)]
+    legend = f"{x_label} (a dot: one run; box: quartiles; bar: median)"
+    parts = [svg_text(width / 2, bottom + 42, legend, "middle", room=width)]
     for i, (heading, rows) in enumerate(panels):
         left = margin + i * panel_width
         to_x = to_pixels(ticks, left, left + plot)

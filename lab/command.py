@@ -51,7 +51,7 @@ class Command(argparse.ArgumentParser):
         found = tuned_values().get(self.experiment, {})
         values = [f"{row} {options['options'][name]:g}" for row, options in found.items()
                   if name in options["options"]]
-        how = f"default: as tuned, {', '.join(values)}; untuned {default}" if values else \
+        how = f"default: as tuned, {'; '.join(values)}; untuned {default}" if values else \
             f"default {default}, not tuned"
         self.add_argument("--" + name.replace("_", "-"), type=number(type(default)),
                           metavar="N" if type(default) is int else "X", help=f"{text} ({how})")
@@ -122,8 +122,10 @@ def call(main):
     try:
         if sys.stdout is not None:                   # closed: `>&-`
             sys.stdout.reconfigure(errors="backslashreplace")
-        main()
-        print(end="", flush=True)
+        try:
+            main()
+        finally:                                     # --help and errors exit, too
+            print(end="", flush=True)
     except KeyboardInterrupt:
         code = 130
     except Refused as error:

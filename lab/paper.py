@@ -62,7 +62,7 @@ def ads_tables(results):
             panels[heading] = {name: list(by_seed.values())
                                for name, by_seed in finals.items() if by_seed}
     drawn = [(heading, names) for heading, names in panels.items() if names]
-    figure = charts.box_chart(f"{title}: every run is a dot", SCORE, drawn) if drawn else None
+    figure = charts.box_chart(title, SCORE, drawn) if drawn else None
     return "\n\n".join(blocks), figure
 
 

@@ -63,7 +63,7 @@ def show(results):
     panel = "", {row: regret[row] for row in order}
     table = re.search(r"Path\('(.+?)'", results.one["task"])[1]
     noise = re.search(r"noise=([\d.]+)", results.one["task"])[1]
-    title = f"{table}, noise {noise}, {results.steps:,} steps: every run is a dot"
+    title = f"{table}, noise {noise}, {results.steps:,} steps"
     return runs.shown(results)[0], charts.box_chart(title, "cumulative regret", [panel])
 
 

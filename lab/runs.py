@@ -60,7 +60,7 @@ def compare(methods, task, steps=None, runs=None, seed=0, out="out", name=None, 
         seeds = run_seeds(runs, seed, others)
         jobs = planned(methods, task, steps, seeds, columns)
         name = file_name(name or jobs[0].task.func.__name__.lower())
-        found = {name: found.get(name, {}), **found}     # of equal values, those of this name
+        found = {name: found.get(name, {}), **found}     # this one first: tuned_on takes the first
         refuse_other(others, against, jobs[0], seeds)
         store = Store(writable(out))
         missing = {job.key: job for job in jobs if job.key not in store.records}
@@ -222,6 +222,10 @@ def rehearse(jobs):
 def require_main_guard():
     """A script that calls compare() when it is imported would do so in every worker process too."""
     path = identity.own_file("__main__")
+    file = getattr(sys.modules["__main__"], "__file__", None)
+    if path is None and file is not None and not Path(file).exists():
+        raise Refused("a script from standard input: save it as a file, which every worker process "
+                      "can import")
     if path is not None and "__main__" not in path.read_text(encoding="utf-8"):
         raise Refused(f'{path.name}: write `if __name__ == "__main__":` before the call of '
                       "compare(), for every worker process imports this file")
@@ -293,6 +297,8 @@ def drawn(results):
     runs = max(len(by_seed) for by_seed in results.records.values())
     task = results.one["task"].split("(")[0].rpartition(".")[-1]     # its options are in the CSV
     title = f"{task}, {results.steps:,} steps: {tables.plural(runs, 'run')}"
+    if "no" in (values := {record["tuned"] for record in results.all()}) and values <= {"no", "-"}:
+        title += ", nothing tuned"
     series = []
     at = tables.checkpoints(results.steps)
     for row, by_seed in results.records.items():
@@ -311,7 +317,7 @@ def drawn(results):
     finals = {row: values for row, values in finals.items() if values}
     if results.score == "regret" or not finals:
         return None
-    return charts.box_chart(f"{title}, each a dot", "reward per step", [("", finals)])
+    return charts.box_chart(title, "reward per step", [("", finals)])
 
 
 def write_text(path, text):

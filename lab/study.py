@@ -117,7 +117,8 @@ def tune(experiment, args):
              for options in configurations(experiment, row)}
     seed = TUNING_SEED if args.seed is None else args.seed
     name = f"tune_{experiment}"
-    runs.compare(tried, task, steps, args.runs or usual_runs, seed, args.out, name, args.workers,
+    number_of_runs = usual_runs if args.runs is None else args.runs
+    runs.compare(tried, task, steps, number_of_runs, seed, args.out, name, args.workers,
                  columns=(*columns(experiment), "values"), show=partial(show_tuning, experiment))
     results = tables.read_csv(Path(args.out) / f"{name}.csv")
     for record in results.all():
@@ -139,7 +140,7 @@ def tune(experiment, args):
 def again(experiment, args):
     """The tuned methods of an experiment on other seeds, to be reported."""
     task, steps, _ = TUNING[experiment]
-    runs.compare(runs.tuned(METHODS[experiment], experiment), task, steps, args.runs or 10,
+    runs.compare(runs.tuned(METHODS[experiment], experiment), task, steps, args.runs,
                  args.seed or 0, args.out, experiment, args.workers, columns=columns(experiment))
 
 
@@ -231,7 +232,7 @@ def sweep(experiment, option, args):
     name = f"sweep_{option}" if experiment == "synthetic" else f"sweep_ads_A_{option}"
     if args.steps is not None:
         steps, name = args.steps, f"{name}_{args.steps}"
-    runs.compare(varied, task, steps, args.runs or 10, args.seed or 0, args.out, name, args.workers,
+    runs.compare(varied, task, steps, args.runs, args.seed or 0, args.out, name, args.workers,
                  columns=(*columns(experiment), option), show=show_sweep)
 
 
@@ -315,7 +316,7 @@ def show_sweep(results):
 def sweep_chart(title, words, score, methods, values, finals):
     if isinstance(values[0], str):
         panels = [(m[-1], {v: list(finals[(*m, v)].values()) for v in values}) for m in methods]
-        return charts.box_chart(f"{title}, every run is a dot", score, panels)
+        return charts.box_chart(title, score, panels)
     series = []
     for m in methods:
         points = [tables.mean_and_error(list(finals[(*m, v)].values())) for v in values]

@@ -221,6 +221,9 @@ def read_csv(path):
     first = [name for name in others if name == "setting"]
     results = Results((*first, "method", *(name for name in others if name not in first)))
     for line in lines:
+        if len(line) != len(heads):
+            raise ValueError(f"{path} is torn: a line has {len(line)} cells, the first one "
+                             f"{len(heads)}")
         cells = dict(zip(heads, line))
         record = {name: cells[name] for name in KNOWN}
         record["numbers"] = {name: float(cells[name]) for name in numbers if cells[name]}

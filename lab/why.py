@@ -19,6 +19,7 @@ Without context it is a theorem (`lift`): the pull raises an estimate exactly if
 """
 import argparse
 import math
+import re
 from functools import partial
 
 import numpy as np
@@ -320,7 +321,8 @@ def drawn(results, regret):
     if results.steps > 10_000:
         return runs.drawn(results)
     panels = [("", {row: list(regret[row].values()) for row in regret if regret[row]})]
-    title = f"GuideBoot taken apart, {results.steps:,} steps: every run is a dot"
+    base = re.search(r"base=([-\d.]+)", results.one["task"])[1]
+    title = f"GuideBoot taken apart, base {float(base):g}, {results.steps:,} steps"
     return charts.box_chart(title, "cumulative regret", panels)
 
 
@@ -335,8 +337,9 @@ def main(argv=None):
     cells, task, steps, usual_runs = TASKS[args.task]
     tuned_on = args.task if args.task in TUNED else "why"
     name = "why" if args.task == "why" else f"why_{args.task}"
-    runs.compare(runs.tuned(cells, tuned_on), task, steps, args.runs or usual_runs, SEED, args.out,
-                 name, show=show)
+    number_of_runs = usual_runs if args.runs is None else args.runs
+    runs.compare(runs.tuned(cells, tuned_on), task, steps, number_of_runs, SEED, args.out, name,
+                 show=show)
 
 
 if __name__ == "__main__":

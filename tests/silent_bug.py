@@ -83,8 +83,12 @@ def main(argv=None):
         print(f"{answer}\nGuarded by tests/{test}")
         return 0
     what, *options = args.what or [""]
-    if what not in ("pytest", "python") and not (ROOT / what).is_file():
-        parser.error(f"what to run must be pytest, python or a script, got {what!r}")
+    if what not in ("pytest", "python"):
+        script = (ROOT / what).resolve()
+        if ROOT not in script.parents or not script.is_file() or script.suffix != ".py":
+            parser.error("what to run must be pytest, python or a script of the project, "
+                         f"got {what!r}")
+        what = script.relative_to(ROOT).as_posix()
     if what == "pytest" and any(re.match("-[a-z]*v|--v", word) for word in options):
         parser.error("pytest -v tells the names of all tests: those that fail are told by -rf")
     with tempfile.TemporaryDirectory() as folder:

@@ -330,7 +330,7 @@ def posterior_after(*x):
 @pytest.mark.parametrize("call, message", [
     (lambda: baselines.EpsilonGreedy(None, None, 1.5), "epsilon must be 0 to 1, got 1.5"),
     (lambda: baselines.DeepTSBeta(None, None, None, 0.0), "shaping must be a finite number above"),
-    (lambda: baselines.TSBLR(2, 8, None, 0.0), "precision must be a finite number above 0, got"),
+    (lambda: baselines.TSBLR(2, 8, None, 0.0), "precision must be 1e-9 to 1e9, got 0.0"),
     (lambda: baselines.TSBLR(2, 8, None, 1.0, -1.0), "strength must be 0 to 1e6, got -1.0"),
     (lambda: baselines.GLMUCB(2, 8, None, 1.0, 1e308), r"strength must be 0 to 1e6, got 1e\+308"),
     (lambda: counted(baselines.DeepUCB1, math.nan), "a density must be 0 or more, got nan"),
@@ -338,7 +338,8 @@ def posterior_after(*x):
     (lambda: counted(baselines.DeepTSBeta, -1.0), "a density must be 0 or more, got -1.0"),
     (lambda: run(gb.replay, baselines.Ridge), "bag must be a RidgeBag or RidgeAds"),
     (lambda: posterior_after(0, 9), "rows must be whole numbers"),
-    (lambda: posterior_after(0, 8).active(np.array([[0, 9]])), "ids must be below 9, which is the"),
+    (lambda: posterior_after(0, 8).active(np.array([[0, 9]])), "ids must be .* below 9, which is"),
+    (lambda: posterior_after(0, 8).active(np.array([[0, -1]])), "ids must be 0 or more"),
     (lambda: posterior_after(0, 8).newton(tolerance=0.0), "Newton's method left a gradient of"),
 ])
 def test_what_makes_no_sense_is_refused(call, message):

@@ -148,7 +148,7 @@ def test_what_is_given_goes_before_the_tuned_value_and_that_before_the_default(
     (run_synthetic, "--alpha nan", r"\balpha .* nan\b"),
     (run_synthetic, "--steps 1e4", "--steps.* '1e4'$"),
     (run_synthetic, "--workers 0", "workers .* 0$"),
-    (run_ads, "--scale 2", r"\bscale .* 2.0\b"),
+    (run_ads, "--scale 2", r"--scale: .* 2.0\b"),
     (run_ads, "--methods obb --setting replay", "--methods.* obb .*replay"),
     (run_ads, "--steps 999999999", "steps .* 999,999,999$"),
     (run_ads, "--steps 100 --scale 0.01", "--steps.* above 128.* 100$"),

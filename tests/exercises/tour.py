@@ -11,6 +11,9 @@ from pathlib import Path
 if hasattr(signal, "SIGPIPE"):
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)            # `| head` is no error
 
+if sys.argv[0].endswith("tour.py") and len(sys.argv) > 1:
+    sys.exit(f"tour.py takes no options, got {' '.join(sys.argv[1:])}")
+
 here = Path(globals().get("__file__", "tests/exercises/tour.py"))    # pasted, there is no __file__
 sys.path.insert(0, str(here.resolve().parents[2]))
 
