@@ -1,8 +1,6 @@
 """The three run scripts: what their methods are made of, what they print, what they refuse."""
 import json
 import re
-import subprocess
-import sys
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -80,12 +78,6 @@ def test_the_papers_numbers_are_those_of_tables_3_and_4():
 
 
 # ---------------------------------------------------------------- the commands
-
-@pytest.fixture
-def no_workers(monkeypatch):
-    """Runs are made in this process: to start others takes longer, and is for test_lab.py."""
-    monkeypatch.setattr(runs.Runner, "in_processes", lambda runner, workers: runner.here())
-
 
 def test_a_script_runs_and_draws_all_its_methods(tmp_path, no_workers):
     run_arms.main(["--compare", "--runs", "2", "--steps", "60", "--out", str(tmp_path)])
@@ -174,13 +166,10 @@ def test_help_is_help_and_what_was_typed_wrong_is_one_line(tmp_path, monkeypatch
 
 # ---------------------------------------------------------------- run_arms.py
 
-def test_the_example_needs_no_machine_room(tmp_path):
+def test_the_example_needs_no_machine_room(tmp_path, python):
     for name in ("run_arms", "guideboot", "nn", "envs", "baselines"):
         (tmp_path / f"{name}.py").write_bytes((ROOT / f"{name}.py").read_bytes())
-    done = subprocess.run([sys.executable, "run_arms.py"], cwd=tmp_path, capture_output=True,
-                          text=True)
-    assert done.returncode == 0, done.stderr
-    assert "0.2577" in done.stdout
+    assert "0.2577" in python(tmp_path, "run_arms.py").stdout
 
 
 def test_the_figure_of_section_3_draws_the_three_exact_distributions(monkeypatch, capsys):

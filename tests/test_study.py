@@ -27,12 +27,6 @@ def shown_files():
     return [path for path in RESULTS.glob("**/*.csv") if not path.stem.startswith(without)]
 
 
-@pytest.fixture
-def no_workers(monkeypatch):
-    """Runs are made in this process: to start others takes longer, and is for test_lab.py."""
-    monkeypatch.setattr(runs.Runner, "in_processes", lambda runner, workers: runner.here())
-
-
 # ---------------------------------------------------------------- tuning
 
 @pytest.mark.parametrize("experiment", study.GRIDS)
