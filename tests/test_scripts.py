@@ -23,11 +23,6 @@ ROWS = [pytest.param(module, row, id=tables.label(row)) for module in TASKS
         for row in module.METHODS]
 
 
-def numbers_of(method, task, steps):
-    """What comes of one run."""
-    return store.make(method, task, steps, 0, {}, {})["numbers"]
-
-
 # ---------------------------------------------------------------- the methods
 
 @pytest.mark.parametrize("module, usual", [
@@ -50,15 +45,14 @@ OTHER = dict(alpha=9.0, batch=3, buffer=7, density=gb.AdCount, dropout=0.6, epsi
 
 @pytest.mark.parametrize("module, row", ROWS)
 def test_every_option_of_a_method_changes_what_it_does(module, row):
-    task, steps, method = TASKS[module], 200, module.METHODS[row]
-    options = [name for name in parameters(method) if name in OTHER]
-    if module is run_synthetic:
-        steps = 60
-    elif "buffer" in options:
-        method = partial(method, buffer=32)
-    numbers = numbers_of(method, task, steps)
+    def numbers(**changed):
+        method = partial(module.METHODS[row], **{**shorter, **changed})
+        return store.make(method, TASKS[module], 200, 0, {}, {})["numbers"]
+    options = [name for name in parameters(module.METHODS[row]) if name in OTHER]
+    shorter = {"buffer": 32} if "buffer" in options else {}
+    usual = numbers()
     for name in options:
-        assert numbers_of(partial(method, **{name: OTHER[name]}), task, steps) != numbers, name
+        assert numbers(**{name: OTHER[name]}) != usual, name
 
 
 def test_the_buffer_of_the_ads_follows_the_scale():
