@@ -124,9 +124,6 @@ def test_agent_follows_a_random_published_model():
     assert follows([agent.choose(X, 1) for _ in range(3000)], [0, 1, 2])
     agent.bag.published[:] = 0.0                        # now every model finds all equal
     assert follows([agent.choose(X, 1) for _ in range(3000)], [0, 1, 2])
-    agent.bag.published[:] = np.nan
-    with pytest.raises(FloatingPointError, match="a score is nan"):
-        agent.choose(X, 1)
 
 
 @pytest.mark.parametrize("options, alpha", [({}, 1.0), (dict(alpha=0.5), 0.5)])
@@ -282,14 +279,8 @@ def test_guideboot_learns_the_synthetic_task(loop, learning_rate, arguments):
 
 # ---------------------------------------------------------------- bad arguments
 
-class Two(envs.BernoulliArms):
-    def pull(self, a):
-        return 2
-
-
-class Beyond(gb.Agent):
-    def choose(self, X, t):
-        return len(X)
+Two = type("Two", (envs.BernoulliArms,), {"pull": lambda env, a: 2})
+Beyond = type("Beyond", (gb.Agent,), {"choose": lambda agent, X, t: len(X)})
 
 
 def run(loop, size=4, env=envs.BernoulliArms, method=gb.Agent, features=10, **options):
