@@ -183,8 +183,7 @@ def test_gradient_of_every_parameter_equals_finite_differences(make, dropout, se
     """Along a random direction of one parameter at a time, dropout's masks being the same.
 
     A step of 1e-8 all but never crosses a kink of a ReLU. The losses, below 10, are rounded by some
-    1e-15, so that their difference divided by 2e-8 is off by some 1e-7.
-    """
+    1e-15, so that their difference divided by 2e-8 is off by some 1e-7."""
     rng = default_rng(seed)
     options = dict(dropout=dropout, rng=default_rng([seed, 9])) if dropout else {}
     masks = (default_rng([seed, 9]).random((3, 4, 16)) >= dropout) / (1 - dropout)
