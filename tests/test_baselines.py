@@ -329,8 +329,7 @@ def posterior_after(*x):
     (lambda: baselines.Ridge(Scores(), None), "bag must be a RidgeBag or RidgeAds"),
     (lambda: posterior_after(0, 9), "rows must be whole numbers"),
     (lambda: posterior_after(0, 8).active(np.array([[0, 9]])), "ids must be below 9, which is the"),
-    (lambda: posterior_after(0, 8).newton(tolerance=0.0), "Newton's method left a gradient of"),
-])
+    (lambda: posterior_after(0, 8).newton(tolerance=0.0), "Newton's method left a gradient of")])
 def test_what_makes_no_sense_is_refused(call, message):
     with pytest.raises((ValueError, FloatingPointError), match=message):
         call()

@@ -334,8 +334,7 @@ def fakes(rho):
     (lambda: gb.beta_moments(4, 3, 1.0), "s must be 0 to n, 3, got 4"),
     (lambda: gb.guided_before_moments(1, 3, 0.0), "alpha must be a finite number above 0, got 0"),
     (lambda: gb.argmax(np.array([0.0, np.nan]), None), "a score is nan: the learning rate or"),
-    (lambda: gb.argmax(np.array([0.0, np.inf]), None), "a score is inf: the learning rate or"),
-])
+    (lambda: gb.argmax(np.array([0.0, np.inf]), None), "a score is inf: the learning rate or")])
 def test_what_makes_no_sense_is_refused_with_its_name_and_value(call, message):
     with pytest.raises((ValueError, FloatingPointError), match=re.escape(message)):
         call()

@@ -246,8 +246,7 @@ def test_a_constant_or_function_that_is_edited_during_a_run_is_refused(mine, cap
     ("compare({'M': mine}, Shelf)", "steps"),
     ("compare({'M': mine}, partial(Shelf, low='x'), 9)", r"\(mine.py, line \d+: .*low \+"),
     ("compare({'M': mine}, Shelf, 9, out='mine.py/x')", "out .*'mine.py/x'"),
-    ("compare({'M': mine}, Shelf, 9, against='nothing.csv')", "nothing.csv"),
-])
+    ("compare({'M': mine}, Shelf, 9, against='nothing.csv')", "nothing.csv")])
 def test_what_cannot_run_is_one_line_and_exit_code_2_before_anything_starts(mine, capsys, call,
                                                                             named):
     with pytest.raises(SystemExit, match="^2$"):

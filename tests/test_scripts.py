@@ -29,8 +29,7 @@ ROWS = [pytest.param(module, row, id=tables.label(row)) for module in TASKS
     (run_synthetic, dict(alpha=1.0, models=5, epsilon=0.1, giro_alpha=0.5, ucb_strength=1.0,
                          density=gb.FastHarmonic, batch=256, buffer=32, minibatches=4)),
     (run_ads, dict(models=5, buffer=512, epsilon=0.1, giro_alpha=0.01, ucb_strength=0.1,
-                   shaping=0.25, dropout=0.1, density=run_ads.ad_count, minibatches=4)),
-])
+                   shaping=0.25, dropout=0.1, density=run_ads.ad_count, minibatches=4))])
 def test_the_papers_values_are_the_defaults(module, usual):
     """Eq. 7 on the synthetic task, Eq. 6 on the ads. What a method makes of them: test_choices."""
     for row, method in module.METHODS.items():
@@ -111,8 +110,7 @@ def test_spread_and_disagreement_of_networks_worked_by_hand():
     ("", "giro_alpha=0.25, learning_rate=0.125", "synthetic"),
     ("--learning-rate 0.5", "giro_alpha=0.25, learning_rate=0.5", "changed"),
     ("--untuned", "giro_alpha=0.5, learning_rate=0.002", "no"),
-    ("--untuned --giro-alpha 0.75", "giro_alpha=0.75, learning_rate=0.002", "changed"),
-])
+    ("--untuned --giro-alpha 0.75", "giro_alpha=0.75, learning_rate=0.002", "changed")])
 def test_what_is_given_goes_before_the_tuned_value_and_that_before_the_default(
         tmp_path, monkeypatch, no_workers, argv, options, tuned):
     """What was tuned for another function of a row's name does not count."""
@@ -143,8 +141,7 @@ def test_what_is_given_goes_before_the_tuned_value_and_that_before_the_default(
     (run_arms, "--q", "--q"),
     (study, "tune x", "'x'"),
     (study, "sweep synthetic nothing", "'nothing'"),
-    (alpha, "--table x.csv", "--label"),
-])
+    (alpha, "--table x.csv", "--label")])
 def test_help_is_help_and_what_was_typed_wrong_is_one_line(tmp_path, monkeypatch, capsys, script,
                                                            argv, named):
     monkeypatch.chdir(tmp_path)
