@@ -264,7 +264,7 @@ def test_the_row_is_taken_before_pull_which_may_reuse_the_array(loop):
 @pytest.mark.parametrize("loop, learning_rate, arguments", [
     (gb.replay, 0.003, (32,)), (gb.online, 0.02, (16, 2))])
 def test_guideboot_learns_the_synthetic_task(loop, learning_rate, arguments):
-    """Of random's regret (who learns nothing has 1) eight groups of three seeds had 0.50 to 0.64."""
+    """Of random's regret eight groups of three seeds had 0.50 to 0.64; who learns nothing has 1."""
     regret = np.zeros(2)
     for seed in range(3):
         tasks = [envs.Scored(envs.Synthetic(seed), 2000) for _ in range(2)]
