@@ -2,6 +2,7 @@
 import itertools
 import math
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -10,7 +11,6 @@ from hypothesis import strategies as st
 from numpy.random import default_rng
 
 import baselines
-import envs
 import guideboot as gb
 import run_arms
 from nn import LogisticBag, ServedAds
@@ -141,16 +141,12 @@ def test_deep_ucb1_chooses_as_stated():
 @pytest.mark.parametrize("count, shaping", [(50, 0.25), (0, 0.25), (1, 0.5), (2, 0.3)])
 def test_deep_ts_beta_draws_from_the_stated_distribution(count, shaping):
     """Beta(0.3 total, 0.7 total) with mean f(x) = 0.3 and total = max(count, 1) / shaping."""
-    class Spy:
-        def beta(self, *parameters):
-            self.parameters = parameters
-            return np.array([0.1, 0.9])
-
-    logit, spy = math.log(0.3 / 0.7), Spy()
+    logit, spy = math.log(0.3 / 0.7), Mock(**{"beta.return_value": np.array([0.1, 0.9])})
     agent = baselines.DeepTSBeta(Scores(logit, logit), spy, counts(count, count), shaping)
     assert choices(agent, 2, decisions=1) == [1]                 # follows the larger draw
     total = max(count, 1) / shaping
-    np.testing.assert_allclose(spy.parameters, [[0.3 * total] * 2, [0.7 * total] * 2], rtol=1e-12)
+    given = spy.beta.call_args.args
+    np.testing.assert_allclose(given, [[0.3 * total] * 2, [0.7 * total] * 2], rtol=1e-12)
 
 
 @pytest.mark.parametrize("method", [baselines.DeepUCB1, baselines.DeepTSBeta])
@@ -311,14 +307,8 @@ def test_the_defaults_are_those_of_section_5():
     assert (baselines.TSBLR(2, 8, None).H == np.eye(9)).all()
 
 
-def run(loop, method):
-    loop(method(LogisticBag(35, [default_rng(0)]), default_rng(0)), envs.Synthetic(0), 5, 2)
-
-
 def counted(method, rho):
-    bag = LogisticBag(35, [default_rng(0)])
-    agent = method(bag, default_rng(0), lambda X: np.full(len(X), rho))
-    agent.choose(envs.Synthetic(0).observe(), 1)
+    choices(method(Scores(0.0, 0.0), default_rng(0), lambda X: np.full(len(X), rho)), 2)
 
 
 def posterior_after(*x):
@@ -336,12 +326,11 @@ def posterior_after(*x):
     (lambda: counted(baselines.DeepUCB1, math.nan), "a density must be 0 or more, got nan"),
     (lambda: counted(baselines.DeepUCB1, -1.0), "a density must be 0 or more, got -1.0"),
     (lambda: counted(baselines.DeepTSBeta, -1.0), "a density must be 0 or more, got -1.0"),
-    (lambda: run(gb.replay, baselines.Ridge), "bag must be a RidgeBag or RidgeAds"),
+    (lambda: baselines.Ridge(Scores(), None), "bag must be a RidgeBag or RidgeAds"),
     (lambda: posterior_after(0, 9), "rows must be whole numbers"),
     (lambda: posterior_after(0, 8).active(np.array([[0, 9]])), "ids must be .* below 9, which is"),
     (lambda: posterior_after(0, 8).active(np.array([[0, -1]])), "ids must be 0 or more"),
-    (lambda: posterior_after(0, 8).newton(tolerance=0.0), "Newton's method left a gradient of"),
-])
+    (lambda: posterior_after(0, 8).newton(tolerance=0.0), "Newton's method left a gradient of")])
 def test_what_makes_no_sense_is_refused(call, message):
     with pytest.raises((ValueError, FloatingPointError), match=message):
         call()

@@ -69,19 +69,15 @@ def test_a_buffer_that_makes_no_sense_is_refused(X, r, message):
         envs.checked_buffer(X, r, 35)
 
 
-@pytest.mark.parametrize("X", [ROWS, np.array(ROWS, np.uint64)])
-def test_a_buffer_of_any_whole_numbers_becomes_indices(X):
-    X, r = envs.checked_buffer(X, [0, 1], 35)
-    assert (X.tolist(), X.dtype, r.tolist()) == (ROWS, np.intp, [0, 1])
-
-
 @pytest.mark.parametrize("r", [0, 1, True, np.int64(1), np.float32(0)])
 def test_whatever_reads_as_ids_or_as_zero_or_one_passes_as_integers(r):
-    for rows in (ROWS, np.array(ROWS, np.uint8)):
+    for rows in (ROWS, np.array(ROWS, np.uint8), np.array(ROWS, np.uint64)):
         env = envs.checked(fixed(rows, r))
-        X = env.observe()
-        assert (X.dtype, X.tolist()) == (np.intp, ROWS)
+        buffer, rewards = envs.checked_buffer(rows, [0, r], 35)
+        for X in env.observe(), buffer:
+            assert (X.dtype, X.tolist()) == (np.intp, ROWS)
         assert repr(env.pull(1)) == str(int(r))
+        assert rewards.tolist() == [0, r]
 
 
 def test_a_request_reads_like_its_array_of_rows_and_passes_untouched():
@@ -387,26 +383,18 @@ def test_a_labelled_table_has_a_candidate_for_each_class(table, crossed, starts,
         env.observe()
 
 
-def test_a_value_that_most_rows_have_leaves_the_others_their_bins(tmp_path):
+def test_a_value_that_most_rows_have_leaves_others_their_bins_and_words_a_number_each(tmp_path):
     """Four of eight bins: of 92 zeros and 1 to 8 the mid-ranks are 0.46, then 0.925 to 0.995; if
-    most are the largest value it is the other way round."""
-    cells = "\n".join(f"{max(i - 91, 0)},{min(i, 8)},{'xy'[i % 2]}" for i in range(100))
-    (tmp_path / "t.csv").write_text(f"gain,loss,b\nNaN,N/A,x\n{cells}\n", encoding="utf-8-sig")
-    values, sizes, _, _ = envs.read_table(tmp_path / "t.csv", "b")
-    assert sizes.tolist() == [3, 3]
-    assert values[0].tolist() == [0, 0]                      # missing
-    assert (values[1:, 0] == 1 + (np.arange(100) > 91)).all()
-    assert (values[1:, 1] == 1 + (np.arange(100) >= 8)).all()
-
-
-def test_words_among_many_numbers_have_a_number_each(tmp_path):
-    """Twenty numbers in two bins, two words, a missing value; a class may be called None."""
-    cells = "".join(f"{i},{('x', 'None')[i % 2]}\n" for i in range(20))
-    (tmp_path / "t.csv").write_text(f"a,b\n{cells}V57,x\ninf,x\nnull,x\n?,?\n")
-    values, sizes, _, classes = envs.read_table(tmp_path / "t.csv", "b", bins=2)
+    most are the largest value it is the other way round. A class may be called None."""
+    cells = "\n".join(f"{max(i - 91, 0)},{min(i, 8)},{('x', 'None')[i % 2]}" for i in range(100))
+    text = f"gain,loss,b\nNaN,N/A,x\n{cells}\nV57,null,x\ninf,?,x\n"
+    (tmp_path / "t.csv").write_text(text, encoding="utf-8-sig")
+    values, sizes, _, classes = envs.read_table(tmp_path / "t.csv", "b")
     assert classes == ["None", "x"]
-    assert sizes.tolist() == [5]
-    assert values[:, 0].tolist() == [1] * 10 + [2] * 10 + [3, 4, 0]
+    assert sizes.tolist() == [5, 3]
+    assert values[[0, -2, -1]].tolist() == [[0, 0], [3, 0], [4, 0]]      # 0: missing
+    assert (values[1:-2, 0] == 1 + (np.arange(100) > 91)).all()
+    assert (values[1:-2, 1] == 1 + (np.arange(100) >= 8)).all()
 
 
 @pytest.mark.parametrize("text, options, message", [

@@ -32,8 +32,7 @@ def follows(sample, values, p=None):
     """Is the sample's distribution function near the true one? Without p all values are as likely.
 
     Of N draws it is nowhere further off than sqrt(log(2 / q) / 2N), but with probability q, here
-    1e-4 (Dvoretzky, Kiefer, Wolfowitz, Massart). A value that cannot occur must not.
-    """
+    1e-4 (Dvoretzky, Kiefer, Wolfowitz, Massart). A value that cannot occur must not."""
     sample, values = np.ravel(sample), np.asarray(values)
     p = np.full(len(values), 1 / len(values)) if p is None else np.asarray(p)
     if not np.isin(sample, values[p > 0]).all():
@@ -124,9 +123,6 @@ def test_agent_follows_a_random_published_model():
     assert follows([agent.choose(X, 1) for _ in range(3000)], [0, 1, 2])
     agent.bag.published[:] = 0.0                        # now every model finds all equal
     assert follows([agent.choose(X, 1) for _ in range(3000)], [0, 1, 2])
-    agent.bag.published[:] = np.nan
-    with pytest.raises(FloatingPointError, match="a score is nan"):
-        agent.choose(X, 1)
 
 
 @pytest.mark.parametrize("options, alpha", [({}, 1.0), (dict(alpha=0.5), 0.5)])
@@ -268,8 +264,7 @@ def test_the_row_is_taken_before_pull_which_may_reuse_the_array(loop):
 @pytest.mark.parametrize("loop, learning_rate, arguments", [
     (gb.replay, 0.003, (32,)), (gb.online, 0.02, (16, 2))])
 def test_guideboot_learns_the_synthetic_task(loop, learning_rate, arguments):
-    """Three seeds' regret is 0.50 to 0.64 of random's, over eight such groups of seeds. Who learns
-    nothing has 1."""
+    """Of random's regret eight groups of three seeds had 0.50 to 0.64; who learns nothing has 1."""
     regret = np.zeros(2)
     for seed in range(3):
         tasks = [envs.Scored(envs.Synthetic(seed), 2000) for _ in range(2)]
@@ -282,14 +277,8 @@ def test_guideboot_learns_the_synthetic_task(loop, learning_rate, arguments):
 
 # ---------------------------------------------------------------- bad arguments
 
-class Two(envs.BernoulliArms):
-    def pull(self, a):
-        return 2
-
-
-class Beyond(gb.Agent):
-    def choose(self, X, t):
-        return len(X)
+Two = type("Two", (envs.BernoulliArms,), {"pull": lambda env, a: 2})
+Beyond = type("Beyond", (gb.Agent,), {"choose": lambda agent, X, t: len(X)})
 
 
 def run(loop, size=4, env=envs.BernoulliArms, method=gb.Agent, features=10, **options):
@@ -345,8 +334,7 @@ def fakes(rho):
     (lambda: gb.beta_moments(4, 3, 1.0), "s must be 0 to n, 3, got 4"),
     (lambda: gb.guided_before_moments(1, 3, 0.0), "alpha must be a finite number above 0, got 0"),
     (lambda: gb.argmax(np.array([0.0, np.nan]), None), "a score is nan: the learning rate or"),
-    (lambda: gb.argmax(np.array([0.0, np.inf]), None), "a score is inf: the learning rate or"),
-])
+    (lambda: gb.argmax(np.array([0.0, np.inf]), None), "a score is inf: the learning rate or")])
 def test_what_makes_no_sense_is_refused_with_its_name_and_value(call, message):
     with pytest.raises((ValueError, FloatingPointError), match=re.escape(message)):
         call()
@@ -373,8 +361,7 @@ def test_moments_and_draws_worked_by_hand_stay_right_when_alpha_is_tiny():
     s = n = 5, alpha = 1e-16: Beta(5, alpha), mean 1, variance 5 alpha / (5^2 * 6) = alpha / 30.
     Written alpha + n - s, from the left, the second parameter would be 0: a variance of 0, and no
     Beta distribution to draw from. s = 0 is the mirror image, Beta(alpha, 5). With the fakes before
-    resampling the variance is 5 alpha / 5^3 = alpha / 25.
-    """
+    resampling the variance is 5 alpha / 5^3 = alpha / 25."""
     expected = 2 / 52, 100 / (52 ** 2 * 53)
     np.testing.assert_allclose(gb.beta_moments(1, 50, 1), expected, rtol=1e-14)
     alpha = 1e-16
@@ -389,9 +376,7 @@ def test_moments_and_draws_worked_by_hand_stay_right_when_alpha_is_tiny():
 @given(arms(), st.sampled_from([1, 2, 5]))
 def test_bootstrap_alone_and_with_fakes_before_resampling_has_the_papers_moments(case, alpha):
     """N = n + 2 alpha draws from data with s + alpha clicks: Bi(N, p) / N, p = (alpha + s) / N.
-
-    With alpha = 0 it is Eq. 3: Bi(n, s/n) / n.
-    """
+    With alpha = 0 it is Eq. 3: Bi(n, s/n) / n."""
     s, n, _ = case
     N = n + 2 * alpha
     expected = gb.moments(np.arange(N + 1) / N, exact_binomial(N, (alpha + s) / N))
@@ -404,7 +389,6 @@ def test_bootstrap_alone_and_with_fakes_before_resampling_has_the_papers_moments
 
 def test_guided_distribution_of_one_pull_worked_by_hand():
     """No click in one pull, alpha = 1/2: S = 0, and F1, F0 are fair coins. (S + F1) / (1 + F1 + F0)
-
     is 0/1 or 0/2 without F1, 1/2 with F1 alone, 1/3 with both. With alpha = 2, g = 1: always 1/3.
     """
     values, p = gb.guided_distribution(0, 1, 0.5)
@@ -439,8 +423,7 @@ def test_mean_is_the_beta_posterior_mean_up_to_jensens_gap(case):
     Given F = F1 + F0 the mean of y is 1/2 + d n/(n+F) with d = s/n - 1/2, |d| <= 1/2, and the
     posterior mean is 1/2 + d n/(n+mu) with mu = E F = 2 alpha. From
         1/(n+F) = 1/(n+mu) - (F-mu)/(n+mu)^2 + (F-mu)^2/((n+F)(n+mu)^2)
-    and n + F >= n, the gap is at most |d| Var F / (n+mu)^2, and Var F = 2 alpha (1 - alpha/n).
-    """
+    and n + F >= n, the gap is at most |d| Var F / (n+mu)^2, and Var F = 2 alpha (1 - alpha/n)."""
     s, n, alpha = case
     mean, _ = gb.moments(*gb.guided_distribution(s, n, alpha))
     gap = abs(mean - gb.beta_moments(s, n, alpha)[0])
@@ -496,8 +479,7 @@ def test_variance_is_the_beta_posterior_variance_up_to_order_one_over_n_squared(
                 -G(x), G = 4(1+x)/(1+2x)^3 - 2/(1+2x)^2 + 2x/(1+2x) - 2(1-x)/(1+2x)^4, up to
                 terms of order 1/n that add up to less than 1/2 in units of 1/n^2. Both are below
                 1, which leaves (1 + alpha)/n^2. The inequalities in x alone are checked by the
-                next test on a grid fine enough for their slopes.
-    """
+                next test on a grid fine enough for their slopes."""
     s, n, alpha = case
     _, variance = gb.moments(*gb.guided_distribution(s, n, alpha))
     gap = variance - gb.beta_moments(s, n, alpha)[1]
@@ -511,8 +493,7 @@ def test_the_one_variable_inequalities_of_the_proof():
     Each is a sum of at most four terms c x^i (1-x)^j / h^k with i, j <= 3, k <= 6 and c <= 8, whose
     slope is at most 8 (3 + 3 + 12); so 1e-5 between grid points hides less than 4 * 144 * 1e-5 / 2
     = 0.003, and a margin of 0.01 below the bound proves it. Two of them are plain:
-    h^2 > 1+2x-2x^2, h^3 > 6x+4x^2.
-    """
+    h^2 > 1+2x-2x^2, h^3 > 6x+4x^2."""
     x = np.linspace(0, 1, 100_001)
     h = 1 + 2 * x
     bend = 2 * x * (1 - x) / h                          # times 1/n, at most this for n = 1
@@ -536,10 +517,8 @@ def test_variance_bound_at_the_two_extremes_far_beyond_what_can_be_enumerated(n,
 
 def test_chance_to_win_and_distribution_function_worked_by_hand():
     """A is 0 or 1, half each; B is 1 with probability 0.2 and else 0.
-
     B = 1 wins against 0 and half of the ties with 1, B = 0 half of the ties with 0:
-    0.2 * (0.5 + 0.25) + 0.8 * 0.25 = 0.35.
-    """
+    0.2 * (0.5 + 0.25) + 0.8 * 0.25 = 0.35."""
     A = (np.array([0.0, 1.0]), np.array([0.5, 0.5]))
     B = (np.array([0.0, 1.0]), np.array([0.8, 0.2]))
     assert gb.chance_to_win(B, A) == pytest.approx(0.35, abs=1e-15)

@@ -116,13 +116,9 @@ def finish(process):
 
 
 def processes_of(session, kind=""):
-    """The ids of processes of a session that are not yet gone, with this in their command.
-
-    They are one group, by which `ps` tells them on Linux and macOS.
-    """
-    listed = subprocess.run(["ps", "-A", "-ww", "-o", "pid=,pgid=,stat=,args="],
-                            capture_output=True, text=True)
-    found = [line.split(maxsplit=3) for line in listed.stdout.splitlines()]
+    """Ids of processes not yet gone, of a session (one group) and with this in their command."""
+    listed = subprocess.check_output(["ps", "-A", "-ww", "-o", "pid=,pgid=,stat=,args="], text=True)
+    found = [line.split(maxsplit=3) for line in listed.splitlines()]
     return [int(pid) for pid, group, state, args in found
             if int(group) == session and "Z" not in state and kind in args]
 
@@ -165,16 +161,12 @@ def test_a_file_counts_by_its_content_which_must_not_change_meanwhile(tmp_path):
 
 def test_imports_are_followed_wherever_they_stand(tmp_path, monkeypatch):
     """But not into the standard library, installed packages and lab."""
-    files = {
-        "pack/__init__.py": "",
-        "pack/one.py": "from . import two\ndef method(env, steps, seed):\n    import late\n",
-        "pack/two.py": "from .three import x\n",
-        "pack/three.py": "x = 1\n",
-        "late.py": "import json, numpy, notthere, lab.study\n",
-    }
     (tmp_path / "pack").mkdir()
-    for name, text in files.items():
-        (tmp_path / name).write_text(text)
+    for name, text in (("pack/__init__", ""), ("pack/three", "x = 1\n"),
+                       ("pack/one", "from . import two\ndef method(env):\n    import late\n"),
+                       ("pack/two", "from .three import x\n"),
+                       ("late", "import json, numpy, notthere, lab.study\n")):
+        (tmp_path / f"{name}.py").write_text(text)
     monkeypatch.syspath_prepend(str(tmp_path))
     from pack.one import method
     assert set(identity.modules_behind(method)) == {"late", "pack", "pack.one", "pack.two",
@@ -254,8 +246,7 @@ def test_a_constant_or_function_that_is_edited_during_a_run_is_refused(mine, cap
     ("compare({'M': mine}, Shelf)", "steps"),
     ("compare({'M': mine}, partial(Shelf, low='x'), 9)", r"\(mine.py, line \d+: .*low \+"),
     ("compare({'M': mine}, Shelf, 9, out='mine.py/x')", "out .*'mine.py/x'"),
-    ("compare({'M': mine}, Shelf, 9, against='nothing.csv')", "nothing.csv"),
-])
+    ("compare({'M': mine}, Shelf, 9, against='nothing.csv')", "nothing.csv")])
 def test_what_cannot_run_is_one_line_and_exit_code_2_before_anything_starts(mine, capsys, call,
                                                                             named):
     with pytest.raises(SystemExit, match="^2$"):
@@ -377,10 +368,9 @@ def test_ctrl_c_ends_at_once_and_shows_what_is_finished(mine, call, after):
     process = start(script(call))
     wait_for(lambda: stored() >= after and (after or len(processes_of(process.pid)) > 1))
     os.killpg(process.pid, signal.SIGINT)
-    started = time.monotonic()
     code, text, errors = finish(process)
-    assert time.monotonic() - started < 10                   # all would take 17 s or more
     assert code == 130
+    assert stored() < 60                                     # the foreign executor would make all
     assert "interrupted" in errors and "Traceback" not in errors, errors
     assert ("Cumulative regret" in text) == (stored() > 0)
     wait_for(lambda: not processes_of(process.pid))

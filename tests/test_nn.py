@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from numpy.random import default_rng
 
 import envs
-import guideboot as gb
 import nn
 
 SEEDS = st.integers(0, 2 ** 32 - 1)
@@ -184,8 +183,7 @@ def test_gradient_of_every_parameter_equals_finite_differences(make, dropout, se
     """Along a random direction of one parameter at a time, dropout's masks being the same.
 
     A step of 1e-8 all but never crosses a kink of a ReLU. The losses, below 10, are rounded by some
-    1e-15, so that their difference divided by 2e-8 is off by some 1e-7.
-    """
+    1e-15, so that their difference divided by 2e-8 is off by some 1e-7."""
     rng = default_rng(seed)
     options = dict(dropout=dropout, rng=default_rng([seed, 9])) if dropout else {}
     masks = (default_rng([seed, 9]).random((3, 4, 16)) >= dropout) / (1 - dropout)
@@ -253,12 +251,10 @@ def test_embeddings_that_a_batch_does_not_touch_stay_as_they_are():
     assert np.flatnonzero(moved).tolist() == [7]
 
 
-def test_dropout_draws_fresh_masks_with_the_stated_rate():
-    """0.4 of 32,000 units within five standard errors of a share, sqrt(0.4 * 0.6 / n)."""
+def test_every_batch_has_dropout_masks_of_its_own():
+    """How they are drawn is in the finite differences above."""
     bag = mlp(dropout=0.4, rng=default_rng(0))
-    first, second = bag.draw_mask(1000), bag.draw_mask(1000)
-    assert abs((first == 0).mean() - 0.4) < 5 * (0.24 / first.size) ** 0.5
-    assert (first != second).any()
+    assert (bag.draw_mask(3) != bag.draw_mask(3)).any()
 
 
 def test_running_stays_in_float32_whatever_the_types_of_numbers_weights_and_clicks():
@@ -307,8 +303,7 @@ def test_the_first_output_is_around_the_given_bias_and_serves_at_once():
 
 
 def test_units_that_are_zero_in_all_rows_are_dead():
-    """Of 16 units the first nine are not above 0 in model 0: their share is 9/16, on average over
-    both models half of that."""
+    """Of 16 units nine are not above 0 in model 0: a share of 9/16, over both models half of it."""
     bag = mlp()
     bag.weights[2][:], bag.weights[3][:] = 0.0, 0.1                          # W2, b2
     bag.weights[3][0, 0, :9] = 0.0
@@ -327,9 +322,8 @@ def request(items):
     (logistic, 1e-12), (mlp, 1e-12), (served, 1e-12), (partial(served, np.float32), 2e-6)])
 def test_the_scores_of_every_bag_are_those_of_its_published_parameters(
         make, tolerance, whole, monkeypatch):
-    """The scores of every bag are those of its published parameters, biases too. A stale table of
-    projected items is the bug to fear: compare before and after publishing, with items projected
-    all at once and (whole = 0) when they are first asked for."""
+    """A stale table of projected items is the bug to fear: compare before and after publishing,
+    with items projected all at once and (whole = 0) when they are first asked for."""
     monkeypatch.setattr(nn, "MANY_ADS", whole)
     bag, rng = make(learning_rate=0.1), default_rng(0)
     for items in ([4, 0, 3], [1], [0, 1, 2, 3, 4], [2, 2]):
@@ -388,20 +382,6 @@ def test_a_mask_multiplies_the_units_of_the_last_layer(make):
     np.testing.assert_allclose(bag.scores(0, r, mask), exact, rtol=0, atol=1e-12)
 
 
-# ---------------------------------------------------------------- in the loops
-
-def test_either_bag_runs_on_either_task():
-    ads = envs.Ads(0, "A", scale=0.01)
-    for env, bag in ((envs.Synthetic(0), nn.MLPBag(3, 35, generators(2), hidden=16)),
-                     (ads, nn.LogisticBag(ads.features, generators(2)))):
-        agent = gb.GuideBoot(bag, default_rng(0), gb.Harmonic(env.features))
-        start = [p.copy() for p in parameters(bag)]
-        gb.replay(agent, env, 40, 8)
-        gb.online(agent, env, 40, 8)
-        assert agent.density.count.sum() == 80 * env.fields
-        assert all((p != old).any() for p, old in zip(parameters(bag), start))
-
-
 # ---------------------------------------------------------------- bad arguments
 
 @pytest.mark.parametrize("check, good, bad", [
@@ -417,12 +397,10 @@ def test_an_argument_is_passed_on_or_refused_with_its_name_and_value(check, good
 
 
 @pytest.mark.parametrize("name, options", [
-    ("learning_rate", {"learning_rate": 0}),
+    ("learning_rate", {"learning_rate": 0}), ("rng", {"dropout": 0.1}), ("rngs", {"K": 0}),
     ("dropout", {"dropout": -0.1, "rng": default_rng(0)}),
     ("dropout", {"dropout": 1, "rng": default_rng(0)}),
-    ("dropout", {"dropout": 1.5, "rng": default_rng(0)}),
-    ("rng", {"dropout": 0.1}),
-    ("rngs", {"K": 0})])
+    ("dropout", {"dropout": 1.5, "rng": default_rng(0)})])
 def test_a_bag_that_cannot_be_is_refused(name, options):
     with pytest.raises(ValueError, match=f"^{name} must be "):
         mlp(**options)

@@ -1,8 +1,6 @@
 """The three run scripts: what their methods are made of, what they print, what they refuse."""
 import json
 import re
-import subprocess
-import sys
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,19 +23,13 @@ ROWS = [pytest.param(module, row, id=tables.label(row)) for module in TASKS
         for row in module.METHODS]
 
 
-def numbers_of(method, task, steps):
-    """What comes of one run."""
-    return store.make(method, task, steps, 0, {}, {})["numbers"]
-
-
 # ---------------------------------------------------------------- the methods
 
 @pytest.mark.parametrize("module, usual", [
     (run_synthetic, dict(alpha=1.0, models=5, epsilon=0.1, giro_alpha=0.5, ucb_strength=1.0,
                          density=gb.FastHarmonic, batch=256, buffer=32, minibatches=4)),
     (run_ads, dict(models=5, buffer=512, epsilon=0.1, giro_alpha=0.01, ucb_strength=0.1,
-                   shaping=0.25, dropout=0.1, density=run_ads.ad_count, minibatches=4)),
-])
+                   shaping=0.25, dropout=0.1, density=run_ads.ad_count, minibatches=4))])
 def test_the_papers_values_are_the_defaults(module, usual):
     """Eq. 7 on the synthetic task, Eq. 6 on the ads. What a method makes of them: test_choices."""
     for row, method in module.METHODS.items():
@@ -52,15 +44,14 @@ OTHER = dict(alpha=9.0, batch=3, buffer=7, density=gb.AdCount, dropout=0.6, epsi
 
 @pytest.mark.parametrize("module, row", ROWS)
 def test_every_option_of_a_method_changes_what_it_does(module, row):
-    task, steps, method = TASKS[module], 200, module.METHODS[row]
-    options = [name for name in parameters(method) if name in OTHER]
-    if module is run_synthetic:
-        steps = 60
-    elif "buffer" in options:
-        method = partial(method, buffer=32)
-    numbers = numbers_of(method, task, steps)
+    def numbers(**changed):
+        method = partial(module.METHODS[row], **{**shorter, **changed})
+        return store.make(method, TASKS[module], 200, 0, {}, {})["numbers"]
+    options = [name for name in parameters(module.METHODS[row]) if name in OTHER]
+    shorter = {"buffer": 32} if "buffer" in options else {}
+    usual = numbers()
     for name in options:
-        assert numbers_of(partial(method, **{name: OTHER[name]}), task, steps) != numbers, name
+        assert numbers(**{name: OTHER[name]}) != usual, name
 
 
 def test_the_buffer_of_the_ads_follows_the_scale():
@@ -80,12 +71,6 @@ def test_the_papers_numbers_are_those_of_tables_3_and_4():
 
 
 # ---------------------------------------------------------------- the commands
-
-@pytest.fixture
-def no_workers(monkeypatch):
-    """Runs are made in this process: to start others takes longer, and is for test_lab.py."""
-    monkeypatch.setattr(runs.Runner, "in_processes", lambda runner, workers: runner.here())
-
 
 def test_a_script_runs_and_draws_all_its_methods(tmp_path, no_workers):
     run_arms.main(["--compare", "--runs", "2", "--steps", "60", "--out", str(tmp_path)])
@@ -125,8 +110,7 @@ def test_spread_and_disagreement_of_networks_worked_by_hand():
     ("", "giro_alpha=0.25, learning_rate=0.125", "synthetic"),
     ("--learning-rate 0.5", "giro_alpha=0.25, learning_rate=0.5", "changed"),
     ("--untuned", "giro_alpha=0.5, learning_rate=0.002", "no"),
-    ("--untuned --giro-alpha 0.75", "giro_alpha=0.75, learning_rate=0.002", "changed"),
-])
+    ("--untuned --giro-alpha 0.75", "giro_alpha=0.75, learning_rate=0.002", "changed")])
 def test_what_is_given_goes_before_the_tuned_value_and_that_before_the_default(
         tmp_path, monkeypatch, no_workers, argv, options, tuned):
     """What was tuned for another function of a row's name does not count."""
@@ -157,8 +141,7 @@ def test_what_is_given_goes_before_the_tuned_value_and_that_before_the_default(
     (run_arms, "--q", "--q"),
     (study, "tune x", "'x'"),
     (study, "sweep synthetic nothing", "'nothing'"),
-    (alpha, "--table x.csv", "--label"),
-])
+    (alpha, "--table x.csv", "--label")])
 def test_help_is_help_and_what_was_typed_wrong_is_one_line(tmp_path, monkeypatch, capsys, script,
                                                            argv, named):
     monkeypatch.chdir(tmp_path)
@@ -174,13 +157,10 @@ def test_help_is_help_and_what_was_typed_wrong_is_one_line(tmp_path, monkeypatch
 
 # ---------------------------------------------------------------- run_arms.py
 
-def test_the_example_needs_no_machine_room(tmp_path):
+def test_the_example_needs_no_machine_room(tmp_path, python):
     for name in ("run_arms", "guideboot", "nn", "envs", "baselines"):
         (tmp_path / f"{name}.py").write_bytes((ROOT / f"{name}.py").read_bytes())
-    done = subprocess.run([sys.executable, "run_arms.py"], cwd=tmp_path, capture_output=True,
-                          text=True)
-    assert done.returncode == 0, done.stderr
-    assert "0.2577" in done.stdout
+    assert "0.2577" in python(tmp_path, "run_arms.py").stdout
 
 
 def test_the_figure_of_section_3_draws_the_three_exact_distributions(monkeypatch, capsys):

@@ -1,7 +1,5 @@
 """Each of the silent bugs is caught by the project's own tests."""
 import re
-import subprocess
-import sys
 
 import pytest
 
@@ -25,27 +23,24 @@ print("--", [make(method, task, steps, 0, dict(), dict())["numbers"]
 """
 
 
-def run(folder, *words):
-    """Python with these arguments, started in a folder."""
-    return subprocess.run([sys.executable, *words], cwd=folder, capture_output=True, text=True)
-
-
-def probed(folder, script, *tests):
+@pytest.fixture(scope="module")
+def probed(python):
     """What these tests say in a folder, and what the methods of a script come to there."""
-    done = run(folder, "-c", PROBE.format(tests=tests, script=script, task=TASKS[script]))
-    assert done.returncode == 0, done.stderr
-    return done.stdout.split("\n--" if tests else "--")
+    def run(folder, script, *tests):
+        code = PROBE.format(tests=tests, script=script, task=TASKS[script])
+        return python(folder, "-c", code).stdout.split("\n--" if tests else "--")
+    return run
 
 
 @pytest.fixture(scope="module")
-def right():
+def right(probed):
     """Both tables without a bug."""
     return {script: probed(silent_bug.ROOT, script)[1] for script in TASKS}
 
 
 @pytest.mark.parametrize("number", NUMBERS)
 def test_the_test_of_its_answer_catches_the_bug_which_shows_in_the_table_that_the_page_names(
-        number, right, tmp_path):
+        number, right, probed, tmp_path):
     """In a copy, where nothing crashes; without the bug the test passes in this very run."""
     copy_with_bug(number, tmp_path)
     script = "run_ads" if str(number) in ADS_ALONE else "run_synthetic"
@@ -55,21 +50,21 @@ def test_the_test_of_its_answer_catches_the_bug_which_shows_in_the_table_that_th
     assert table != right[script]
 
 
-def test_a_probe_imports_the_bug_wherever_its_file_is(tmp_path):
+def test_a_probe_imports_the_bug_wherever_its_file_is(tmp_path, python):
     """Bug 5: the first of equal scores. Also from the project's folder, where `-c` looks first."""
     code = "import guideboot, numpy; print({guideboot.argmax(numpy.ones(9), numpy.random)})"
     (tmp_path / "mine.py").write_text(code)
     for folder, words in ((tmp_path, ["mine.py"]), (silent_bug.ROOT, ["-c", code])):
-        assert run(folder, silent_bug.__file__, "5", "python", *words).stdout == "{0}\n"
+        assert python(folder, silent_bug.__file__, "5", "python", *words).stdout == "{0}\n"
 
 
-def test_a_run_of_tests_shows_where_they_fail_but_not_their_names(tmp_path):
+def test_a_run_of_tests_shows_where_they_fail_but_not_their_names(tmp_path, python):
     file, name = bug(5)[1].split("::")
     words = (silent_bug.__file__, "5", "pytest", f"tests/{file}::{name}")
-    shown = run(tmp_path, *words).stdout
+    shown = python(tmp_path, *words, code=1).stdout
     assert re.search(rf"^tests.{file} F", shown, re.M)
     assert name not in shown
-    assert name in run(tmp_path, *words, "-rf").stdout
+    assert name in python(tmp_path, *words, "-rf", code=1).stdout
 
 
 def test_an_answer_is_told_in_words_and_each_number_has_another(capsys):

@@ -21,18 +21,6 @@ def description(method):
     return identity.describe(identity.complete(method, ("env", "steps", "seed")))
 
 
-def shown_files():
-    """The committed results that have a figure."""
-    without = ("tune_", "alpha_", "why_noise")                   # tables without a figure
-    return [path for path in RESULTS.glob("**/*.csv") if not path.stem.startswith(without)]
-
-
-@pytest.fixture
-def no_workers(monkeypatch):
-    """Runs are made in this process: to start others takes longer, and is for test_lab.py."""
-    monkeypatch.setattr(runs.Runner, "in_processes", lambda runner, workers: runner.here())
-
-
 # ---------------------------------------------------------------- tuning
 
 @pytest.mark.parametrize("experiment", study.GRIDS)
@@ -55,13 +43,6 @@ def test_the_tuned_values_are_the_best_on_seeds_of_their_own(experiment):
         assert options.items() <= committed[tables.label(row)]["options"].items()
 
 
-def test_tuning_seeds_are_never_reported():
-    tuning = set(range(study.TUNING_SEED, study.TUNING_SEED + 100))
-    for path in shown_files():
-        records = tables.read_csv(path).records.values()
-        assert not tuning & {seed for by_seed in records for seed in by_seed}, path.name
-
-
 def test_a_configuration_that_diverged_is_never_the_best(monkeypatch):
     monkeypatch.setitem(study.GRIDS, "synthetic", {"OBB": dict(learning_rate=(0.1, 0.2, 0.3))})
     results = tables.Results(("method", "values"))
@@ -72,7 +53,8 @@ def test_a_configuration_that_diverged_is_never_the_best(monkeypatch):
     assert options == {"learning_rate": 0.2}
 
 
-def test_tune_tries_all_writes_the_best_leaves_the_rest_and_again_takes_it(tmp_path, monkeypatch, no_workers):
+def test_tune_tries_all_writes_the_best_leaves_the_rest_and_again_takes_it(tmp_path, monkeypatch,
+                                                                           no_workers):
     shutil.copy(runs.TUNED, tmp_path / "tuned.json")
     monkeypatch.setattr(runs, "TUNED", tmp_path / "tuned.json")
     before = runs.tuned_values()
@@ -199,7 +181,7 @@ def test_claims_are_signed_so_that_above_zero_supports_the_paper():
 
 # ---------------------------------------------------------------- the report
 
-def test_the_report_is_of_the_files(tmp_path):
+def test_the_report_is_of_the_files_which_have_no_seed_of_the_tuning(tmp_path):
     """Made anew in a copy, nothing changes: every table and figure is what its file gives."""
     copy = tmp_path / "results"
     shutil.copytree(RESULTS, copy)
@@ -213,10 +195,13 @@ def test_the_report_is_of_the_files(tmp_path):
             again = copy / path.relative_to(RESULTS)
             assert again.read_bytes() == path.read_bytes(), path.name
     text = (RESULTS / "README.md").read_text(encoding="utf-8")
-    for path in shown_files():
-        name = path.relative_to(RESULTS)
-        assert f"<!-- {name.as_posix()} -->" in text + front
-        assert f"({name.with_suffix('.svg').as_posix()})" in text
+    tuning = set(range(study.TUNING_SEED, study.TUNING_SEED + 100))
+    for path in RESULTS.glob("**/*.csv"):
+        if not path.stem.startswith(("tune_", "alpha_", "why_noise")):   # tables without a figure
+            records, name = tables.read_csv(path).records.values(), path.relative_to(RESULTS)
+            assert not tuning & {seed for by_seed in records for seed in by_seed}, name
+            assert f"<!-- {name.as_posix()} -->" in text + front
+            assert f"({name.with_suffix('.svg').as_posix()})" in text
 
 
 @pytest.mark.parametrize("method, seed", [("Random", 207), ("OBB", 203)])

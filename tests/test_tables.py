@@ -37,8 +37,7 @@ def record(numbers, **more):
 @pytest.mark.parametrize("columns, row", [
     (("method",), "A, the first"),
     (("setting", "method"), ("online", "B")),
-    (("setting", "method", "alpha"), ("online", "B", 0.3)),
-])
+    (("setting", "method", "alpha"), ("online", "B", 0.3))])
 def test_a_result_file_gives_back_what_was_written(tmp_path, columns, row):
     results = tables.Results(columns)
     numbers = {"regret": 1 / 3, "own": -0.0}
@@ -60,8 +59,7 @@ def test_what_is_no_result_file_is_refused(tmp_path, text):
 
 @pytest.mark.parametrize("score, order, gap", [
     ("regret", ["low", "high", "lost"], "+3.0 +- 2.0"),
-    ("reward", ["high", "low", "lost"], "+3.0000 +- 1.9632"),
-])
+    ("reward", ["high", "low", "lost"], "+3.0000 +- 1.9632")])
 def test_a_table_is_sorted_by_the_score_and_shows_paired_differences(score, order, gap):
     """Worked by hand: on the common seeds the differences are 1 to 5, with the mean 3 and the std
     sqrt(2.5), and t(4) = 2.7764, so the half-width is 2.7764 * sqrt(2.5 / 5) = 1.9632."""

@@ -74,10 +74,8 @@ def test_the_lift_of_an_arm_is_what_enumeration_gives(n, share, alpha):
 
 @pytest.mark.parametrize("s, alpha", [(0, 0.03), (0, 4.0), (3, 1.0), (12, 4.0), (11, 4.0)])
 def test_the_lift_in_standard_deviations_tends_to_its_limit(s, alpha):
-    """alpha / sqrt(s + alpha): with alpha = 4 it is 1 at s = 12 = alpha (alpha - 1).
-
-    E[F/(n+F)] and the standard deviation have errors of order 1/n, so a ten times larger n has a
-    ten times smaller one.
+    """alpha / sqrt(s + alpha): with alpha = 4 it is 1 at s = 12 = alpha (alpha - 1). E[F/(n+F)] and
+    the standard deviation have errors of order 1/n: ten times smaller ones for n ten times larger.
     """
     limit = alpha / math.sqrt(s + alpha)
     error = [why.lift(s, n, alpha)[1] / limit - 1 for n in (1000, 10_000)]
