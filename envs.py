@@ -112,7 +112,7 @@ def check_choice(a, m):
 
 
 def check_fields(X):
-    """Refuse candidates X (m, J) of which an id is in two fields: densities would count it twice."""
+    """Refuse candidates X (m, J) with an id in two fields, which densities would count twice."""
     ids = np.concatenate([np.unique(column) for column in X.T])
     ids, count = np.unique(ids, return_counts=True)
     if count.max() > 1:

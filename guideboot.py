@@ -1,15 +1,16 @@
 """GuideBoot: guided bootstrap for contextual bandits (Pan et al., WWW 2021, Sections 3 and 4).
 
-Read it with the paper open. `# Alg1:16` is line 16 of Algorithm 1, at the statement that does it
-or the call that leads there (the END of a loop: at its last statement or the first after it); a
-range such as `Alg1:20-22` is a call that does those lines, or a loop of the listing that runs as
-one array operation. PAPER.md goes line by line.
+Read it with the paper open. `# Alg1:16` marks the statement that does line 16 of Algorithm 1, or
+the call that leads there (for the END of a loop its last statement or the first after it); a range
+such as `Alg1:20-22` marks a call that does those lines, or a loop of the listing that runs as one
+array operation. Gradient steps have their marks in nn.py. PAPER.md goes line by line.
 
 An input is a row x of J categorical ids, X is a stack of such rows, r are their rewards, 0 or 1.
 With its fakes a row stands for w samples, of which y are clicks (the paper's y is something else,
-an expected reward). A task is an environment (envs.py). Models come in bags of K (nn.py), each in
-two copies: `bag.scores` uses the published one, `bag.update` trains the other, `bag.publish` copies
-the trained one over. Building a bag is Alg1:2, Alg2:1 and Alg3:1.
+an expected reward). A task is an environment with `observe()` and `pull(a)` (envs.py; wrap it in
+envs.Scored to record what comes of it). Models come in bags of K (nn.py), each in two copies:
+`bag.update` trains one, `bag.scores` uses the other, the published one, and `bag.publish` makes it
+equal to the trained one. Building a bag is Alg1:2, Alg2:1 and Alg3:1.
 """
 import math
 from itertools import repeat
@@ -123,7 +124,8 @@ class Agent:
     In `replay` it is the vanilla Bootstrap, in `online` with a bag of one model the greedy policy
     of Algorithm 2. Other methods, GuideBoot below and most of baselines.py, override a hook or two:
     `choose`, `remember`, `update_density`, `samples`. `rng` draws, for a request, the model and, if
-    scores are tied, the winner; for a learning phase, the rows or their orders, all F1, all F0.
+    scores are tied, the winner; for a learning phase, the rows or their orders, then what `samples`
+    draws: GuideBoot all F1, then all F0.
     """
     loops = ("replay", "online")       # where the method makes sense
     shuffle = False                    # online: a different order of the buffer for each model
@@ -173,7 +175,7 @@ class GuideBoot(Agent):
     def __init__(self, bag, rng, density, alpha=1.0):
         super().__init__(bag, rng)
         self.density, self.alpha = density, positive("alpha", alpha)
-        self.last_w = np.array([np.nan])                            # of the last batch or buffer
+        self.last_w = np.array([np.nan])                            # the last weights, for `fakes`
         self.asked = 0                                              # calls of `samples`
 
     def update_density(self, X):
@@ -190,7 +192,7 @@ class GuideBoot(Agent):
         return w, y
 
     def check_sometimes(self, rho, shape):
-        """Refuse a bad density, in the first calls and every sixteenth: all would cost 2 %."""
+        """Refuse a bad density. Every call would cost 2 % of a step: the first 16, then some."""
         self.asked += 1
         if self.asked <= 16 or self.asked % 16 == 0:
             check_density(rho, shape)
@@ -235,9 +237,9 @@ class History:
 def replay(agent, env, steps, b, every=1, updates=1):
     """Algorithm 1, GuideBoot with experience replay (or any other Agent with a bag of models).
 
-    The paper's loop learns after each step from one batch of b rows for each model. Our addition
-    (1 and 1: the paper): it learns at every `every`-th step only, from `updates` batches, one after
-    the other. The ads need it: training K networks after each of millions of steps takes too long.
+    The paper's loop learns after each step from one batch of b rows for each model: every=1 and
+    updates=1. Our addition: it learns at every `every`-th step only, from `updates` batches, one
+    after the other, for training K networks after each of millions of steps takes too long.
     """
     b, steps = whole("b", b), whole("steps", steps)
     every, updates = whole("every", every), whole("updates", updates)
@@ -261,7 +263,7 @@ def replay(agent, env, steps, b, every=1, updates=1):
                 w, y = agent.samples(X_b, r_b)                      # Alg1:13-19 (K, b), (K, b)
                 # Part 3. Update the models
                 bag.update(X_b, w, y)                               # Alg1:20-22
-            bag.publish()                                           # Alg1:23, now they serve
+            bag.publish()                                           # Alg1:23   now they serve
 
 
 # ---------------------------------------------------------------- Algorithms 2 and 3: online
@@ -279,16 +281,16 @@ def online(agent, env, steps, c, n=1):
                 bag.publish        from now on these models serve
 
     With the plain Agent and a bag of one model it is Algorithm 2. c is the size of a buffer, or an
-    iterable that gives the size of each next one (Section 4.1: c may vary). n is the number of
-    mini-batches, at most c; if sizes vary, a buffer shorter than n has one for each row. With n = 1
-    the order of the rows matters by rounding only.
+    iterable of sizes, one for each buffer (Section 4.1: c may vary); the last buffer may be cut
+    short. n is the number of mini-batches, at most c; a buffer of fewer than n rows has one for
+    each row. With n = 1 shuffling changes nothing in distribution.
     """
     steps, n = whole("steps", steps), whole("n", n)
     check_fit(agent, env, "online")
     env = checked(env)                                              # looks at ids and rewards
     sizes = buffer_sizes(c, n)
     served = 0                                                      # requests so far
-    while served < steps:                                           # Alg2:2 Alg3:3, there: True
+    while served < steps:                                           # Alg2:2 Alg3:3   there: True
         size = min(next(sizes), steps - served)
         X, r = serve(agent, env, served, size)                      # Alg2:3-9 Alg3:4-11
         agent.learn_from(X, r, n)                                   # Alg2:10-11 Alg3:12-23
@@ -308,10 +310,10 @@ def buffer_sizes(c, n):
 def serve(agent, env, served, c):
     """Part 1: answer the next c requests with the published models; return the buffer.
 
-    Steps count on from `served`.
+    t goes on from buffer to buffer, for methods that explore less later; the paper's starts again.
     """
     X_on, r_on = [], []                                             # Alg2:3 Alg3:4
-    for t in range(served + 1, served + c + 1):                     # Alg2:4 Alg3:5
+    for t in range(served + 1, served + c + 1):                     # Alg2:4 Alg3:5   ours goes on
         X = env.observe()                                           # Alg2:5 Alg3:6    (m, J)
         a = agent.choose(X, t)                                      # Alg2:6-7 Alg3:7-9
         check_choice(a, len(X))
@@ -323,11 +325,11 @@ def serve(agent, env, served, c):
 def learn(agent, X, r, n):
     """Part 2: one learning phase on the buffer X (c, J), r (c,); then the models are published.
 
-    A live system calls it too, so `checked_buffer` refuses rows and rewards that make no sense.
-    `samples` is asked once, for the whole buffer in the order of each model, (K, c, J) and (K, c):
-    the density is fixed by now and fakes are independent, so the split may come after them.
-    Mini-batch l has the records from l c // n to before (l + 1) c // n; n is at most c.
-    The gradient of a mini-batch is divided by the number of its records.
+    A live system reaches it by `learn_from`, so `checked_buffer` refuses rows and rewards that make
+    no sense. `samples` is called once, for the whole buffer in the order of each model, (K, c, J)
+    and (K, c): the density is fixed by now and fakes are independent, so the split may come after
+    them. Mini-batch l has the records from l c // n up to, not including, (l + 1) c // n. Its
+    gradient is divided by the number of its records.
     """
     X, r = checked_buffer(X, r, agent.bag.features)
     c, K = len(X), agent.bag.K
@@ -341,7 +343,7 @@ def learn(agent, X, r, n):
     for l in range(n):
         part = slice(l * c // n, (l + 1) * c // n)                  # Alg2:10 Alg3:14
         agent.bag.update(X_k[:, part], w[:, part], y[:, part])      # Alg2:11 Alg3:22
-    agent.bag.publish()                                             # Alg3:23, pushed (Section 4.2)
+    agent.bag.publish()                                             # Alg3:23   pushed (Section 4.2)
 
 
 # ---------------------------------------------------------------- the multi-armed case: Section 3.4
@@ -400,7 +402,7 @@ def guided_distribution(s, n, alpha):
     """
     p_S = bootstrap_distribution(s, n)[1]
     p_F = binomial(n, guidance(n, positive("alpha", alpha)))        # of F1, and of F0
-    most = np.flatnonzero(p_F)[-1]                                  # of larger counts p_F is 0
+    most = np.flatnonzero(p_F)[-1]                                  # beyond it p_F is 0
     p_F = p_F[:most + 1]
     P = np.zeros((n + most + 1, 2 * most + 1))                      # P[S + F1, F1 + F0]
     for f1 in range(most + 1):                                      # a value of F1

@@ -32,7 +32,7 @@ from baselines import LogisticPosterior, RidgeBag
 from envs import Synthetic, stream
 from guideboot import (Agent, FastHarmonic, History, argmax, beta_moments, binomial, fake_samples,
                        guidance, online)
-from nn import check, not_negative, positive, sum_last
+from nn import check, not_negative, positive, sigmoid, sum_last
 
 BASE_RATE = 0.27           # the synthetic task's average reward, of all candidates
 INPUTS = np.array([(a, 25 + i, 30 + j) for a in range(25) for i in range(5) for j in range(5)])
@@ -51,10 +51,13 @@ def lift(s, n, alpha):
 
     an estimate is raised exactly if it is below 1/2. For large n and a fixed s the lift is about
     alpha / n, and Beta's standard deviation sqrt(s + alpha) / n, so their ratio tends to
-    alpha / sqrt(s + alpha), which is sqrt(alpha) without clicks: above 1 only while
-    s < alpha (alpha - 1), and for no s if alpha <= 1. Beta's own mean, (s + alpha) / (n + 2 alpha),
-    is raised by (1/2 - s/n) 2 alpha / (n + 2 alpha), nearly as much: that is what a prior at 1/2
-    does, not optimism beyond Thompson sampling's.
+    alpha / sqrt(s + alpha), which is sqrt(alpha) without clicks: in the limit above 1 only while
+    s < alpha (alpha - 1), and for no s if alpha <= 1. (Few impressions can have more: with n = 1,
+    s = 0 and alpha = 0.9 it is 1.3.) Beta's own mean, (s + alpha) / (n + 2 alpha), is raised by
+    (1/2 - s/n) 2 alpha / (n + 2 alpha), nearly as much: that is what a prior at 1/2 does, not
+    optimism beyond Thompson sampling's. So choose alpha for the clicks: to try an ad that had s of
+    them once more, alpha (alpha - 1) must be above s, and at a CTR of one in a hundred the same
+    alpha lifts every new ad far above the truth.
     """
     F = np.arange(2 * n + 1)
     share = binomial(2 * n, guidance(n, alpha)) @ (F / (n + F))
@@ -178,30 +181,33 @@ def exact_pull(env, steps, seed, alpha=1.0, precision=1.0):
 def measures(env, z, history):
     """Of the logits z (K, 625) that the models give all inputs, beside the posterior and the truth.
 
-    The posterior is Laplace's, with the precision of the weights' true prior U(-0.25, 0.25), 48.
+    The posterior's covariance is Laplace's at the truth: the inverse of the Fisher information of
+    all that was shown plus the precision 48 of the weights' prior, U(-0.25, 0.25), the bias's 0.
 
-        bag        root of the models' variance, averaged over inputs
-        spread     the same over the posterior's: 1 for K draws of the posterior
-        disagree   how often two of the models choose differently, by 500 requests
-        optimism   slope of (mean model - posterior's mode) on the posterior's standard deviation,
-                   over inputs: c for an upper confidence bound of mode + c std
-        rare       mean of (mean model - truth) for the five actions shown least
+        spread         standard deviation of a logit over the K models (root mean square)
+        of_posterior   the same over the posterior's: 1 for K draws of the posterior
+        disagree       how often two of the models choose differently, by 500 requests
+        optimism       slope of (mean model - truth) on the posterior's standard deviation, over
+                       inputs: c if the mean model is truth + c std
+        rare           mean of (mean model - truth) for the five actions shown least
     """
-    posterior = LogisticPosterior(3, 35, None, precision=48.0)
     X = history.X[:history.size].astype(int)
-    posterior.learn_from(X, history.r[:history.size])
-    phi = np.zeros((len(INPUTS), 36))
-    np.put_along_axis(phi, posterior.active(INPUTS), 1.0, 1)
-    variance = (phi * np.linalg.solve(posterior.H, phi.T).T).sum(axis=1)
-    mean = z.mean(axis=0)
-    truth = env._w[INPUTS].sum(axis=1) + env._base
+    phi = np.zeros((len(INPUTS), 36))                            # an input's three ids, the bias
+    np.put_along_axis(phi, INPUTS, 1.0, 1)
+    phi[:, 35] = 1.0
+    truth = phi @ np.append(env._w, env._base)
+    shown = np.bincount((X - INPUTS[0]) @ [25, 5, 1], minlength=len(INPUTS))
+    p = sigmoid(truth)
+    H = phi.T @ (phi * (shown * p * (1.0 - p))[:, None])
+    H[range(35), range(35)] += 48.0
+    variance = (phi * np.linalg.solve(H, phi.T).T).sum(axis=1)
+    error = z.mean(axis=0) - truth
     least = np.argsort(np.bincount(X[:, 0], minlength=25), kind="stable")[:5]
-    rare = np.isin(INPUTS[:, 0], least)
-    numbers = {"optimism": np.polyfit(np.sqrt(variance), mean - phi @ posterior.mode, 1)[0],
-               "rare": (mean - truth)[rare].mean()}
+    numbers = {"optimism": np.polyfit(np.sqrt(variance), error, 1)[0],
+               "rare": error[np.isin(INPUTS[:, 0], least)].mean()}
     if len(z) > 1:
-        numbers["bag"] = math.sqrt(z.var(axis=0, ddof=1).mean())
-        numbers["spread"] = numbers["bag"] / math.sqrt(variance.mean())
+        numbers["spread"] = math.sqrt(z.var(axis=0, ddof=1).mean())
+        numbers["of_posterior"] = numbers["spread"] / math.sqrt(variance.mean())
         numbers["disagree"] = disagreement(env, z)
     return numbers
 
@@ -240,6 +246,7 @@ CELLS = {
     "kept resample: pull": partial(cell, fakes="pull", data="kept"),
     "kept resample: no fakes": partial(cell, fakes="none", data="kept"),
     "exact fit: pull": partial(exact_pull),
+    "exact fit: ridge": partial(exact_pull),
 }
 FEW = ("GuideBoot", "pull alone", "no fakes", "pull to the average", "ridge")
 LOW_RATES, RATES = (0.0001, 0.0003, 0.001, 0.003), (0.0003, 0.001, 0.003, 0.01)
@@ -260,6 +267,8 @@ def grid(name):
     """
     if name == "exact fit: pull":
         return dict(precision=(1.0, 10.0, 30.0, 100.0), alpha=ALPHAS)
+    if name == "exact fit: ridge":                           # with next to no fakes
+        return dict(precision=tuple(np.geomspace(3, 300, 20).round(1).tolist()), alpha=(1e-9,))
     if name == "ridge and fakes":
         return dict(learning_rate=(0.003,), precision=(3.0, 10.0, 30.0, 100.0), alpha=ALPHAS)
     if name.endswith("no fakes"):
@@ -279,8 +288,8 @@ NOISE = {f"{rate=}, {b=}, {K=}": partial(cell, fakes="none", learning_rate=rate,
 
 TASKS = {                                   # cells, task, steps, runs
     "why": (CELLS, Synthetic, 10_000, 200),
-    "half": ({name: CELLS[name] for name in FEW}, partial(Synthetic, base=0.0), 10_000, 100),
-    "high": ({name: CELLS[name] for name in FEW}, partial(Synthetic, base=1.0), 10_000, 100),
+    "half": ({name: CELLS[name] for name in FEW}, partial(Synthetic, base=0.0), 10_000, 200),
+    "high": ({name: CELLS[name] for name in FEW}, partial(Synthetic, base=1.0), 10_000, 200),
     "long": ({name: CELLS[name] for name in FEW}, Synthetic, 100_000, 20),
     "noise": (NOISE, Synthetic, 10_000, 20),
     "noise_long": ({row: NOISE[row] for row in [*NOISE][:3]}, Synthetic, 40_000, 20),
@@ -294,8 +303,8 @@ SEED = 2000                                 # of the first reported run
 def show(results):
     """One line a cell: regret, minus GuideBoot's on the same seeds, and what was measured."""
     regret = {row: tables.finite(by_seed) for row, by_seed in results.values().items()}
-    first, forms = "GuideBoot", {"bag": ".3f"}
-    measured = [name for name in ("bag", "spread", "disagree", "optimism", "rare")
+    first, forms = "GuideBoot", {"spread": ".3f", "of_posterior": ".2f", "disagree": ".2f"}
+    measured = [name for name in ("spread", "of_posterior", "disagree", "optimism", "rare")
                 if name in results.names()]
     lines = []
     for row in regret:
