@@ -220,7 +220,7 @@ class LogisticPosterior:
     It is fitted to all samples at every call of `learn_from`, so in `online` with c = 1 after every
     sample. The prior is N(0, I / precision), of the bias too. phi(x) is 1 at the J ids of x and at
     the bias, which is id `features`. Samples with equal inputs are kept together as n trials with s
-    clicks, so that a step costs what the number of distinct inputs costs, not the number of
+    clicks, so that the cost of a step grows with the number of distinct inputs, not with that of
     samples. H is a dense matrix over ids: for tasks with tens of ids, not thousands.
     """
 

@@ -34,7 +34,8 @@ STREAMS = ("weights", "contexts", "rewards", "agent", "models", "dropout")
 def stream(seed, name, k=0):
     """A random generator for one purpose: a function of the seed, the purpose and the model k.
 
-    (np.random.default_rng(seed) is that of the weights: give an agent stream(seed, "agent").)
+    (np.random.default_rng(seed) draws what the stream of the weights does: give an agent
+    stream(seed, "agent").)
     """
     seed = whole("seed", seed, 0)
     check("name", name, name in STREAMS, " or ".join(STREAMS))
@@ -331,8 +332,8 @@ class Labelled:
 def read_table(path, label, bins=8):
     """A CSV file with a header as numbers: values (n, J), sizes (J,), labels (n,), class names.
 
-    In a column with more than `bins` different numbers these are cut into at most so many
-    quantiles; all other cells have a number for each word, and one for missing values. Rows whose
+    In a column with more than `bins` different numbers these are cut into quantiles, at
+    most `bins`; all other cells have a number for each word, and one for missing values. Rows whose
     label is empty or "?" are left out.
     """
     try:
@@ -392,7 +393,7 @@ def coded_column(cells, bins):
     """The numbers (n,) of a column's cells, from 0, and how many different ones there may be.
 
     A number belongs to the quantile of its mid-rank, the share of numbers below it and of half of
-    those equal to it, so that a value which most rows have does not take others in.
+    those equal to it, so that a value which most rows have does not swallow its neighbours.
     """
     known = [cell for cell in cells if not missing(cell)]
     numbers = np.array([float(cell) for cell in known if is_number(cell)])

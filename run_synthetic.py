@@ -11,8 +11,9 @@
 It prints a table sorted by regret (lower is better) and writes synthetic.csv and a figure, an SVG
 that any browser opens, into the folder --out. Regret is pseudo-regret: the expected reward of the
 best candidate minus that of the one shown, summed over the steps. Run number i of every method
-faces the same environment, contexts and reward uniforms, so differences between methods are paired.
-Runs are kept in DIR/runs.jsonl and not made twice; table and figure are the last command's.
+faces the same environment, contexts and reward draws, so differences between methods are paired.
+Methods have tuned values, unless --untuned is given. Runs are kept in DIR/runs.jsonl and made again
+only if options or code have changed; CSV and figure are the last command's.
 """
 from lab.command import Command, call  # first: lab sets one BLAS thread, before NumPy is there
 

@@ -42,8 +42,10 @@ STYLES = {
     "Ridge": (GREEN, "2 3", 1.7),
     "pull alone": (VERMILION, "7 3", 1.7),
     "pull to the average": (SKY, "", 1.7),
+    "ridge": (GREEN, "9 3 2 3", 1.7),
 }
-ALIASES = {"Beta": "Thompson (Beta)", "weights": "OBB", "ridge": "Ridge", "no fakes": "Bootstrap"}
+ALIASES = {"Beta": "Thompson (Beta)", "weights": "OBB", "no fakes": "Bootstrap",
+           "one model: no fakes": "Greedy", "one model: ridge": "Ridge"}
 # For other names, in this order; no method has one of these.
 SPARE = [(PURPLE, "", 2.6), (GREEN, "7 3", 1.7), (PURPLE, "14 3", 1.7), (ORANGE, "9 3 2 3", 1.7),
          (BLACK, "12 3 2 3 2 3", 1.7), (SKY, "2 5", 1.7), (GREY, "", 1.7)]
@@ -273,7 +275,7 @@ def box_row(x, y, colour):
 
 
 def panel_chart(title, x_label, panels, columns):
-    """Small panels in rows of so many columns, y from 0 to 1, with one legend below.
+    """Small panels `columns` in a row, y from 0 to 1, with one legend below.
 
     panels: (heading, [(name, x, y)]) with arrays x and y (n,). All panels of a row share one x
     axis, from 0 to the row's largest x, so that curves can be compared along the row.

@@ -32,7 +32,7 @@ class Command(argparse.ArgumentParser):
                           f"(default: all, which are {', '.join(names)})")
         self.add("workers", int, cores(), "worker processes; results do not depend on their number")
         self.add_argument("--out", default="out", metavar="DIR", help="folder for runs.jsonl, the "
-                          "table and the figure (default %(default)s)")
+                          "CSV and the figure (default %(default)s)")
         if experiment is not None:
             self.add_argument("--untuned", action="store_true", help="give every method its "
                               "defaults, the paper's values or ours, instead of its tuned values")

@@ -61,7 +61,7 @@ class Runner:
         self.pressed = self.full = self.failed = False
         self.typed = any(job.typed for job in jobs)
         self.fractions = multiprocessing.get_context("spawn").RawArray("d", len(jobs))
-        self.under_way = {}                          # {job: future}
+        self.under_way = {}                          # {index in jobs: future}
         self.progress = Progress(len(jobs))
 
     @property
@@ -99,7 +99,7 @@ class Runner:
         except OSError as error:
             self.full = self.failed = True
             self.tell(f"cannot save {self.store.path}: {error.strerror}; it holds what was saved "
-                      "before, the same command resumes from there")
+                      "before, the same command makes the rest")
 
     def tell(self, line):
         self.progress.clear()
@@ -124,7 +124,7 @@ class Runner:
     def in_processes(self, workers):
         """All jobs in a pool of our own, which is made anew for what is left when it breaks.
 
-        Nobody tells which run killed its process, so those under way when a pool broke are made
+        Which run killed its process is not known, so those under way when a pool broke are made
         again at the end, each in a process of its own.
         """
         left, lost = list(range(len(self.jobs))), []

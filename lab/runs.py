@@ -120,7 +120,8 @@ def run_missing(runner, workers, executor):
         runner.on(executor)
     runner.progress.clear()
     if runner.pressed:
-        print("interrupted: finished runs are kept, the same command resumes", file=sys.stderr)
+        print("interrupted: finished runs are kept and shown, the same command makes the rest",
+              file=sys.stderr)
         return 130
     return int(runner.failed)
 
@@ -392,5 +393,5 @@ def tuned_on(method, found):
     for experiment, options in entries:
         if method.keywords == {**defaults, **options}:
             return experiment
-    setting = {"setting": method.keywords.get("setting")}
+    setting = {"setting": method.keywords.get("setting")}     # replay or online is not tuned
     return "no" if {**method.keywords, **setting} == {**defaults, **setting} else "changed"

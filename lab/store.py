@@ -129,7 +129,7 @@ class Store:
         record = {"key": job.key, **job.description, **made}
         self.records[job.key] = record               # to be shown even if it cannot be written
         check = identity.checksum(json.dumps(record))
-        line = "\n" + json.dumps({**record, "check": check}) + "\n"  # the last one may be torn
+        line = "\n" + json.dumps({**record, "check": check}) + "\n"  # the line before may be torn
         with open(self.path, "ab", buffering=0) as file:
             if file.write(line.encode()) < len(line.encode()):
                 raise OSError(28, "No space left on device", str(self.path))

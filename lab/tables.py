@@ -17,7 +17,7 @@ ENOUGH = 5            # runs: with fewer, an interval or a verdict says nothing
 def t_quantile(df, intervals=1):
     """Half-width of a 95 % interval in standard errors: the 97.5 % quantile of Student's t.
 
-    If several intervals shall hold together with 95 %, each may miss with 5 % / intervals
+    If several intervals are to hold together with 95 %, each may miss with 5 % / intervals
     (Bonferroni). With t = sqrt(df) tan(angle) the density of the angle is proportional to
     cos(angle)^(df - 1); its distribution function is summed up on a grid.
     """

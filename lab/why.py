@@ -11,7 +11,7 @@ E y = r_i + g_i. The gradient w sigmoid(z) - y is linear in w and y, so the expe
 
 one objective, the same for all K models: what moves the models apart, but for their first weights,
 is the noise of their gradients. (Adam divides by the size of that noise, so its expected step is
-not J's alone.) So fakes do two things, which the cells below have apart. Their mean *pulls*: every
+not J's alone.) So fakes do two things, which the cells below separate. Their mean *pulls*: every
 sample's term of J is lowest nearer to 1/2. And their draw is *noise*: F1 - g and F0 - g have the
 mean 0, whatever the model. Where g = 1 both fakes are certain, and there is no noise of theirs.
 
@@ -73,7 +73,7 @@ class Samples:
         data     afresh   b rows resampled at every step (Algorithm 1)
                  kept     likewise, each weighted by a Poisson(1) number drawn once for each model
                  full     all that was seen: every input once, weighted by how often it was seen
-        fakes    drawn    Algorithm 1's; pull: their mean alone; noise: they minus their mean; none
+        fakes    drawn    Algorithm 1's; pull: their mean alone; noise: minus their mean; none
         centre   pull: the share of clicks among the fakes; None: the average reward so far
         guided   False: as many fakes, the same probability for all rows
     """
