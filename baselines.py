@@ -226,7 +226,7 @@ class LogisticPosterior:
 
     def __init__(self, fields, features, rng, precision=1.0):
         d = features + 1
-        warn_of_cost(type(self).__name__, d)
+        warn_of_cost(type(self).__name__, d, (fields + 1) ** 2)
         self.rng = rng
         fine = within(precision, 1e-9, 1e9)                      # else H cannot be solved
         self.precision = check("precision", precision, fine, "1e-9 to 1e9")
@@ -298,18 +298,25 @@ class LogisticPosterior:
         return slope + self.precision * self.mode
 
 
-def warn_of_cost(name, d):
-    """Say what a step costs if that is much: the time to solve d equations, which grows as d^3."""
-    if d <= 500:
+def warn_of_cost(name, d, pairs):
+    """Say what a step costs, if that is much: d equations, and for each different input so many
+    pairs of ids. The time to solve d equations grows as d^3."""
+    if d <= 500 and pairs <= 500:
         return
+    solve = shortest(lambda: np.linalg.solve(np.eye(400), np.ones(400))) * (d / 400) ** 3
+    add_up = shortest(lambda: np.bincount(np.zeros(100 * pairs, int), np.ones(100 * pairs))) * 10
+    warnings.warn(f"at every step {name} several times solves {d:,} equations, {solve:.1g} s or "
+                  f"more, and adds up all different inputs, {add_up:.1g} s for every thousand")
+
+
+def shortest(function):
+    """Seconds that a call takes: the least of four, for the first may load a library."""
     times = []
-    for _ in range(4):                                           # the first may load the library
+    for _ in range(4):
         started = time.perf_counter()
-        np.linalg.solve(np.eye(400), np.ones(400))
+        function()
         times.append(time.perf_counter() - started)
-    seconds = min(times) * (d / 400) ** 3
-    warnings.warn(f"{name} solves {d:,} equations several times at every step, {seconds:.1g} s or "
-                  "more each, and more as different inputs are seen")
+    return min(times)
 
 
 class TSBLR(LogisticPosterior):

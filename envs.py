@@ -55,7 +55,8 @@ class Checked:
     def __init__(self, env):
         self.env, self.fields, self.features = env, env.fields, env.features
         self.offered = 0                                 # candidates that wait for a choice
-        self.looked_at_fields = False
+        self.field_of = np.full(env.features, -1)        # the field in which an id was seen
+        self.looks = 100                                 # at so many first requests
 
     def __getattr__(self, name):
         """All else that the environment has."""
@@ -78,9 +79,9 @@ class Checked:
         if not ids_within(X, self.features):
             bad = X[(X < 0) | (X >= self.features)][0]
             raise ValueError(f"ids must be 0 to {self.features - 1} (env.features - 1), got {bad}")
-        if not self.looked_at_fields:                    # at the first request alone
-            check_fields(X)
-            self.looked_at_fields = True
+        if self.looks > 0:
+            self.looks -= 1
+            check_fields(X, self.field_of)
         self.offered = len(X)
         return X
 
@@ -112,13 +113,14 @@ def check_choice(a, m):
         raise ValueError(f"the chosen index must be whole, 0 to {m - 1}, got {a!r}")
 
 
-def check_fields(X):
-    """Refuse candidates X (m, J) with an id in two fields, which densities would count twice."""
-    ids = np.concatenate([np.unique(column) for column in X.T])
-    ids, count = np.unique(ids, return_counts=True)
-    if count.max() > 1:
-        raise ValueError(f"ids must be of one field each, got {ids[count.argmax()]} in several: "
-                         "add an offset to the ids of every field")
+def check_fields(X, field_of):
+    """Refuse candidates X (m, J) with an id of two fields, which a density would count as one."""
+    for j, ids in enumerate(X.T):
+        mixed = ids[(field_of[ids] >= 0) & (field_of[ids] != j)]
+        if len(mixed) > 0:
+            raise ValueError(f"ids must be of one field each, got {mixed[0]} in several: add an "
+                             "offset to the ids of every field")
+        field_of[ids] = j
 
 
 def checked_buffer(X, r, features):
@@ -149,11 +151,11 @@ def check_fit(agent, env, loop):
 
 def check_density(rho, shape):
     """Refuse a density rho that is not one number for each row, 0 or more (and not nan)."""
-    rho = np.asarray(rho)
-    if rho.shape != shape:
-        raise ValueError(f"a density must have the rows' shape, {shape}, got {rho.shape}")
-    least = rho.min()
-    check("a density", least, least >= 0.0, "0 or more")
+    if np.shape(rho) != shape:
+        raise ValueError(f"a density must have the rows' shape, {shape}, got {np.shape(rho)}")
+    least = rho.item(rho.argmin())                       # the first nan, if there is one
+    if not least >= 0.0:
+        raise ValueError(f"a density must be 0 or more, got {least}")
 
 
 SCORES = ("regret", "expected", "reward")
@@ -205,8 +207,10 @@ class Scored:
     def numbers(self):
         """The results, the score first: "regret" is a sum over steps, all else is per step."""
         clicks = float(self.rewards.mean())
-        scored = self.regret.sum() + self.expected.sum()
-        check("_expected", scored, np.isfinite(scored), "finite numbers")
+        scored = self.expected if self.score == "expected" else self.regret
+        bad = scored[~((0.0 <= scored) & (scored <= 1.0))]             # nan, too
+        if len(bad) > 0:
+            raise ValueError(f"_expected must be probabilities, got a {self.score} of {bad[0]}")
         if self.score == "regret":
             return {"regret": float(np.cumsum(self.regret)[-1]), "reward": clicks}
         if self.score == "expected":
@@ -279,7 +283,7 @@ class Synthetic:
 
 # ---------------------------------------------------------------- any table with a label
 
-MISSING = ("", "?", "na", "n/a", "nan", "null", "none")      # in any case: a value not known
+MISSING = ("", "?", "na", "n/a", "nan", "null")     # in any case: a value not known
 
 
 class Labelled:
@@ -334,7 +338,7 @@ def read_table(path, label, bins=8):
 
     In a column with more than `bins` different numbers these are cut into quantiles, at
     most `bins`; all other cells have a number for each word, and one for missing values. Rows whose
-    label is empty or "?" are left out.
+    label is missing are left out.
     """
     try:
         changed = path.stat().st_mtime_ns
@@ -343,7 +347,7 @@ def read_table(path, label, bins=8):
         raise ValueError(f"table must be a file that can be read, got {str(path)!r} "
                          f"({error.strerror})") from None
     check("label", label, label in heads, f"one of the columns {', '.join(heads)}")
-    rows = [row for row in rows if row[heads.index(label)] not in ("", "?")]
+    rows = [row for row in rows if not missing(row[heads.index(label)])]
     columns = dict(zip(heads, zip(*rows)))
     classes, labels = np.unique(columns.pop(label, []), return_inverse=True)
     check("label", label, len(classes) > 1, f"a column of {path} with two classes or more")

@@ -176,26 +176,19 @@ class GuideBoot(Agent):
         super().__init__(bag, rng)
         self.density, self.alpha = density, positive("alpha", alpha)
         self.last_w = np.array([np.nan])                            # the last weights, for `fakes`
-        self.asked = 0                                              # calls of `samples`
 
     def update_density(self, X):
         self.density.update(X)                                      # Alg1:10 Alg3:12   without r
 
     def samples(self, X, r):
         rho = self.density(X)                                       # (K, B)
-        self.check_sometimes(rho, r.shape)
+        check_density(rho, r.shape)
         # Only real records get fakes. (Alg. 1 line 14 has B_i where it must be B_k; taken
         # literally, Alg. 3 would also run over the fakes that it has just added.)
         g = guidance(rho, self.alpha)                               # Alg1:14-15 Alg3:16-17
         w, y = fake_samples(r, g, self.rng)                         # Alg1:16-18 Alg3:18-20
         self.last_w = w
         return w, y
-
-    def check_sometimes(self, rho, shape):
-        """Refuse a bad density. Every call would cost 2 % of a step: the first 16, then some."""
-        self.asked += 1
-        if self.asked <= 16 or self.asked % 16 == 0:
-            check_density(rho, shape)
 
     def fakes(self):
         """Fakes per real sample in the last batch or buffer: what alpha amounts to by now."""

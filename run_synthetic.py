@@ -155,6 +155,9 @@ def main(argv=None):
     command = Command(__doc__, METHODS, OPTIONS, "synthetic", RUNS)
     command.add("steps", int, STEPS, "time steps of a run")
     args = command.parse_args(argv)
+    if args.buffer is not None and args.buffer >= args.steps:
+        command.error(f"argument --buffer: must be below --steps, {args.steps}, for models learn "
+                      f"when it is full; got {args.buffer}")
     command.run(args, command.wanted(args), Synthetic, args.steps, "synthetic")
 
 

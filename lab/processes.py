@@ -89,21 +89,21 @@ class Runner:
             self.failed = True
             self.tell(f"{kind}: {name}: {value}; the same command tries it again")
             return
-        if "diverged" in value:
-            self.tell(f"diverged: {name}: {value['diverged']}")
-        if self.typed:                               # there is no code to store it under
-            self.store.records[job.key] = value
-            return
         try:
-            self.store.append(job, value)
+            if self.typed:                           # there is no code to store it under
+                self.store.records[job.key] = value
+            else:
+                self.store.append(job, value)
         except OSError as error:
             self.full = self.failed = True
             self.tell(f"cannot save {self.store.path}: {error.strerror}; it holds what was saved "
                       "before, the same command makes the rest")
+        if "diverged" in value:
+            self.tell(f"diverged: {name}: {value['diverged']}")
 
     def tell(self, line):
         self.progress.clear()
-        print(line, file=sys.stderr)
+        aside(line)
 
     def here(self):
         """One job after the other in this process, for functions that no file holds."""
@@ -216,12 +216,21 @@ class Progress:
             left = (now - self.started) * (self.total - done) / done
             text += f", {tables.duration(left)} left"
         self.clear()
-        print(text, end="" if self.terminal else "\n", file=sys.stderr, flush=True)
+        aside(text, end="" if self.terminal else "\n")
 
     def clear(self):
         if self.terminal:
             width = shutil.get_terminal_size().columns - 1
-            print("\r" + " " * width, end="\r", file=sys.stderr, flush=True)
+            aside("\r" + " " * width, end="\r")
+
+
+def aside(text, end="\n"):
+    """Print to standard error; the runs go on if it is closed, full or a broken pipe."""
+    try:
+        if sys.stderr is not None:                   # closed: `2>&-`
+            print(text, end=end, file=sys.stderr, flush=True)
+    except OSError:
+        sys.stderr = open(os.devnull, "w")
 
 
 def cores():

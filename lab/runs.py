@@ -25,7 +25,7 @@ import numpy as np
 from envs import Scored
 from lab import charts, identity, tables
 from lab.identity import Refused
-from lab.processes import Runner, cores
+from lab.processes import Runner, aside, cores
 from lab.store import Job, Store, line_of, make, where
 
 TUNED = Path(__file__).resolve().parent.parent / "results" / "tuned.json"
@@ -120,8 +120,7 @@ def run_missing(runner, workers, executor):
         runner.on(executor)
     runner.progress.clear()
     if runner.pressed:
-        print("interrupted: finished runs are kept and shown, the same command makes the rest",
-              file=sys.stderr)
+        aside("interrupted: finished runs are kept and shown, the same command makes the rest")
         return 130
     return int(runner.failed)
 

@@ -507,7 +507,7 @@ def claims(folder):
         return {row: tables.finite(by_seed)
                 for row, by_seed in tables.read_csv(folder / f"{name}.csv").values(number).items()}
     table = (synthetic_claims(final("synthetic"))
-             + apart_claims(final("why/why"), final("why/why", "of_posterior"))
+             + apart_claims(final("why/why"), final("why/why", "spread"))
              + shuffle_claim(final("sweep_shuffle")))
     if (folder / "sweep_ads_A_giro_alpha.csv").exists():
         table += giro_claim(tables.read_csv(folder / "sweep_ads_A_giro_alpha.csv"))

@@ -232,6 +232,7 @@ def test_posterior_of_one_input_against_numerical_integration():
     assert 3.5 < errors[0] / errors[1] < 4.5
 
 
+@pytest.mark.filterwarnings("ignore:at every step")
 def test_newtons_method_halves_a_step_that_is_too_long():
     """99 clicks in 100 trials of one input with 40 ids, from weights of 1: the logit is 41, the
     slope 100 - 99 and the curvature the prior's, 0.01. A full step of -101 for each weight ends
@@ -285,13 +286,16 @@ def test_glm_ucb_chooses_as_stated():
 
 
 def test_a_posterior_over_many_ids_says_what_a_step_costs(monkeypatch, recwarn):
-    """By this clock 400 equations take half a second; 800 take four. 500 are not worth a word."""
+    """By this clock 400 equations take half a second, 800 four, a hundred inputs half a second, a
+    thousand five. 500 equations are not worth a word, nor 22 x 22 pairs."""
     ticks = itertools.count(10, 0.5)
     monkeypatch.setattr(baselines, "time", SimpleNamespace(perf_counter=lambda: next(ticks)))
-    baselines.TSBLR(1, 499, None)
+    baselines.TSBLR(21, 499, None)
     assert not recwarn
-    with pytest.warns(UserWarning, match="TSBLR solves 800 equations several .*, 4 s or more"):
+    with pytest.warns(UserWarning, match="TSBLR .* 800 equations, 4 s or .*, 5 s for every thous"):
         baselines.TSBLR(1, 799, None)
+    with pytest.warns(UserWarning, match="GLMUCB .* 100 equations, 0.008 s or"):
+        baselines.GLMUCB(22, 99, None)
 
 
 # ---------------------------------------------------------------- arguments

@@ -55,9 +55,14 @@ def test_one_look_for_both_ends_finds_what_two_comparisons_find(ids, features):
         0 <= i < features for i in ids)
 
 
-def test_fields_that_share_an_id_are_refused_at_the_first_request():
-    with pytest.raises(ValueError, match="^ids must be of one field each, got 25 in several"):
-        envs.checked(fixed([[0, 25, 30], [25, 26, 34]])).observe()
+def test_fields_that_share_an_id_are_refused_in_one_request_and_over_several():
+    for requests in ([[[0, 25, 30], [25, 26, 34]]], [[[0, 25, 30]], [[1, 26, 25]]]):
+        env = fixed(None)
+        env.observe = iter(requests).__next__
+        env = envs.checked(env)
+        with pytest.raises(ValueError, match="^ids must be of one field each, got 25 in several"):
+            for _ in requests:
+                env.observe()
 
 
 @pytest.mark.parametrize("X, r, message", [
@@ -136,9 +141,12 @@ def test_each_kind_of_score_has_its_books_and_its_numbers():
     env.y, env.score = np.array([1.0, 0.5, 0.5]), "regret"
     with pytest.raises(ValueError, match=r"_expected\(\) must have the shape \(2,\), .*got \(3,\)"):
         scored(env, choices)
-    env.y, env.score = np.array([math.nan, 0.5]), "expected"
-    with pytest.raises(ValueError, match="_expected must be finite numbers, got nan"):
-        scored(env, choices).numbers()
+    for env.y, env.score, bad in (([math.nan, 0.5], "expected", "expected of nan"),
+                                  ([-1.0, 0.5], "expected", "expected of -1.0"),
+                                  ([20.0, 60.0], "regret", "regret of 40.0")):
+        env.y = np.array(env.y)
+        with pytest.raises(ValueError, match=f"_expected must be probabilities, got a.? {bad}"):
+            scored(env, choices).numbers()
 
 
 @pytest.mark.parametrize("steps, times", [(80, 20), (3, 3)])
@@ -385,9 +393,9 @@ def test_a_labelled_table_has_a_candidate_for_each_class(table, crossed, starts,
 
 def test_a_value_that_most_rows_have_leaves_others_their_bins_and_words_a_number_each(tmp_path):
     """Four of eight bins: of 92 zeros and 1 to 8 the mid-ranks are 0.46, then 0.925 to 0.995; if
-    most are the largest value it is the other way round. A class may be called None."""
+    most are the largest value it is the other way round. A class may be called None, not NaN."""
     cells = "\n".join(f"{max(i - 91, 0)},{min(i, 8)},{('x', 'None')[i % 2]}" for i in range(100))
-    text = f"gain,loss,b\nNaN,N/A,x\n{cells}\nV57,null,x\ninf,?,x\n"
+    text = f"gain,loss,b\nNaN,N/A,x\n{cells}\nV57,null,x\ninf,?,x\n1,1,NaN\n"
     (tmp_path / "t.csv").write_text(text, encoding="utf-8-sig")
     values, sizes, _, classes = envs.read_table(tmp_path / "t.csv", "b")
     assert classes == ["None", "x"]

@@ -272,6 +272,17 @@ def test_a_reader_who_has_enough_ends_a_script_of_ones_own_without_a_traceback(m
     assert process.wait() == 1
 
 
+@pytest.mark.parametrize("stderr", ["2>&-", "2>/dev/full", "2>&1 >/dev/null | true"])
+@UNIX
+def test_runs_go_on_without_standard_error(mine, stderr):
+    """What there is to say of every run: it diverged."""
+    script("compare({'N': partial(mine, rate=1e308)}, Shelf, 20, 3)")
+    subprocess.run(f"{sys.executable} job.py {stderr}", shell=True, stdout=subprocess.DEVNULL,
+                   env={**os.environ, "PYTHONPATH": str(ROOT)})
+    assert stored() == 3
+    assert Path("out/shelf.csv").exists()
+
+
 def test_functions_typed_in_run_in_the_same_process_and_are_not_stored(mine):
     typed = ("from mine import *\n"
              "def own(env, steps, seed):\n"
