@@ -121,8 +121,9 @@ def tune(experiment, args):
     runs.compare(tried, task, steps, number_of_runs, seed, args.out, name, args.workers,
                  columns=(*columns(experiment), "values"), show=partial(show_tuning, experiment))
     results = tables.read_csv(Path(args.out) / f"{name}.csv")
-    for record in results.all():
-        record.pop("curve", None)                    # of no use here, and long
+    for record in results.all():                     # what else was measured is of no use here
+        record.pop("curve", None)
+        record["numbers"] = {results.score: record["numbers"][results.score]}
     runs.write_text(Path(args.out) / f"{name}.csv", tables.csv_text(results))
     best = best_values(experiment, results)
     values = runs.tuned_values()
