@@ -412,16 +412,3 @@ def moments(values, p):
     """Mean and variance of a finite distribution."""
     mean = float(values @ p)
     return mean, float((values - mean) ** 2 @ p)
-
-
-def chance_to_win(B, A):
-    """P(B > A) + P(B = A) / 2 for two independent finite distributions, ties broken by a coin.
-
-    Each is its values and their probabilities; A's values are in increasing order.
-    """
-    (values_B, p_B), (values_A, p_A) = B, A
-    check("values of A", values_A, (np.diff(values_A) > 0).all(), "increasing")
-    below = np.append(0.0, np.cumsum(p_A))                          # P(A < its i-th value), last 1
-    less = below[np.searchsorted(values_A, values_B, "left")]       # P(A < b) for each value b of B
-    up_to = below[np.searchsorted(values_A, values_B, "right")]     # P(A <= b)
-    return float(p_B @ (less + up_to) / 2)

@@ -23,9 +23,9 @@ import numpy as np
 
 import baselines
 from envs import BernoulliArms, checked_buffer, stream
-from guideboot import (argmax, beta_moments, bootstrap_distribution, chance_to_win, guidance,
-                       guided_distribution, moments, online)
-from nn import positive, probability, whole
+from guideboot import (argmax, beta_moments, bootstrap_distribution, guidance, guided_distribution,
+                       moments, online)
+from nn import check, positive, probability, whole
 
 RUNS = 20                # ours
 STEPS = 10_000           # ours
@@ -55,6 +55,19 @@ def example(alpha=1, n=50):
                    beta_chance_to_win(alpha, alpha + n, alpha + 1, alpha + n - 1))
     print("\nThe bootstrap's estimate for Ad_B is always 0: it wins only by a tie, "
           "when Ad_A's one click is not resampled.")
+
+
+def chance_to_win(B, A):
+    """P(B > A) + P(B = A) / 2 for two independent finite distributions, ties broken by a coin.
+
+    Each is its values and their probabilities; A's values are in increasing order.
+    """
+    (values_B, p_B), (values_A, p_A) = B, A
+    check("values of A", values_A, (np.diff(values_A) > 0).all(), "increasing")
+    below = np.append(0.0, np.cumsum(p_A))                      # P(A < its i-th value), last 1
+    less = below[np.searchsorted(values_A, values_B, "left")]   # P(A < b) for each value b of B
+    up_to = below[np.searchsorted(values_A, values_B, "right")]             # P(A <= b)
+    return float(p_B @ (less + up_to) / 2)
 
 
 def beta_chance_to_win(aB, bB, aA, bA):

@@ -316,7 +316,7 @@ def fakes(rho):
     (lambda: gb.online(served_ads(1), envs.Ads(0, scale=0.01), 5, 4),
      "bag.ads must be env.table, got the ads of another environment"),
     (lambda: gb.learn(gb.Agent(bag(), None), EVERY_ROW[:1], [1], 0), "n must be a whole number"),
-    (lambda: gb.chance_to_win(*[(np.array([1.0, 0.0]), np.array([0.5, 0.5]))] * 2),
+    (lambda: run_arms.chance_to_win(*[(np.array([1.0, 0.0]), np.array([0.5, 0.5]))] * 2),
      "values of A must be increasing"),
     (lambda: run(gb.replay, method=baselines.OBB), "agent must be a method for replay, got 'OBB'"),
     (lambda: run(gb.online, method=baselines.Giro), "agent must be a method for online, got 'Gi"),
@@ -521,7 +521,7 @@ def test_chance_to_win_and_distribution_function_worked_by_hand():
     0.2 * (0.5 + 0.25) + 0.8 * 0.25 = 0.35."""
     A = (np.array([0.0, 1.0]), np.array([0.5, 0.5]))
     B = (np.array([0.0, 1.0]), np.array([0.8, 0.2]))
-    assert gb.chance_to_win(B, A) == pytest.approx(0.35, abs=1e-15)
+    assert run_arms.chance_to_win(B, A) == pytest.approx(0.35, abs=1e-15)
     assert run_arms.cdf(B, 0.0) == 0.8
     assert run_arms.cdf(B, np.array([-0.1, 0.0, 0.9, 1.0, 2.0])).tolist() == [0, 0.8, 0.8, 1, 1]
 

@@ -26,10 +26,10 @@ def check():
     A, B = (guideboot.bootstrap_distribution(s, 40) for s in (2, 0))
     helper.expect_number("BOOTSTRAP_SAYS_A_IS_0", BOOTSTRAP_SAYS_A_IS_0, A[1][0], 0.0075,
                          "each of the 40 draws misses both clicks with probability 0.95")
-    helper.expect_number("BOOTSTRAP_SHOWS_B", BOOTSTRAP_SHOWS_B, guideboot.chance_to_win(B, A),
+    helper.expect_number("BOOTSTRAP_SHOWS_B", BOOTSTRAP_SHOWS_B, run_arms.chance_to_win(B, A),
                          0.0075, "Ad_B's estimate is always 0: it can only tie; then the coin")
     A, B = (guideboot.guided_distribution(s, 40, 1) for s in (2, 0))
-    difference = guideboot.chance_to_win(B, A) - run_arms.beta_chance_to_win(1, 41, 3, 39)
+    difference = run_arms.chance_to_win(B, A) - run_arms.beta_chance_to_win(1, 41, 3, 39)
     helper.expect_sign("GUIDEBOOT_SHOWS_B", GUIDEBOOT_SHOWS_B, difference,
                        ("as often", "more often", "less often"), "both estimates can be 0, and "
                        "then the coin decides; look at the last column of `python run_arms.py`")

@@ -15,6 +15,9 @@ def main(check, measure=None):
     if measure is not None and sys.argv[1:] == ["measure"]:
         measure()
         return
+    if sys.argv[1:]:
+        print("an exercise takes no words" + (" but `measure`" if measure else ""), file=sys.stderr)
+        sys.exit(2)
     try:
         check()
     except (AssertionError, NotImplementedError) as hint:

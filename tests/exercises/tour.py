@@ -23,8 +23,7 @@ import run_arms
 from baselines import OBB, LogisticPosterior
 from envs import Ads, Synthetic, stream
 from guideboot import (AdCount, Agent, GuideBoot, Harmonic, History, bootstrap_distribution,
-                       chance_to_win, fake_samples, guidance, guided_distribution, learn, replay,
-                       serve)
+                       fake_samples, guidance, guided_distribution, learn, replay, serve)
 from nn import LogisticBag
 
 # %% Section 3.2, an ad that is never shown again: 50 impressions each, Ad_A has a click, Ad_B none.
@@ -33,7 +32,7 @@ from nn import LogisticBag
 print("1. Ad_B is shown with probability (bootstrap, guided bootstrap)")
 for A, B in ((bootstrap_distribution(1, 50), bootstrap_distribution(0, 50)),
              (guided_distribution(1, 50, 1), guided_distribution(0, 50, 1))):
-    print(f"   {chance_to_win(B, A):.4f}")
+    print(f"   {run_arms.chance_to_win(B, A):.4f}")
 # CHANGE alpha from 1 to 5. `python run_arms.py` shows the whole distributions.
 
 # %% Section 3.2, fake samples: rewards 1, 0, 0; fakes are certain for two of them, never for one.
