@@ -25,7 +25,7 @@ from numbers import Real
 import numpy as np
 
 TINY = 1e-30
-MANY_ADS = 4000        # with more, ServedAds does only what requests ask for
+MANY_ADS = 4000        # with more, ServedAds projects only those that requests ask for
 _ones = lru_cache(np.ones)
 
 
@@ -368,18 +368,6 @@ def shifted_relu(a, c):
     return np.maximum(a, -c, out=a)
 
 
-def without_off_units(a, c, W, top):
-    """a, c and W without the units of relu(a + c) that are 0 for all rows up to `top`.
-
-    They add nothing to relu(a + c) W. What is left is copied, which pays if more than two fifths
-    are gone, as after some million steps. (nan is not <= 0, so it stays and is noticed.)
-    """
-    on = np.flatnonzero(~(top + c[0] <= 0.0))
-    if len(on) >= 0.6 * len(top):
-        return a, c, W
-    return a.take(on, axis=1), c.take(on, axis=1), W.take(on, axis=0)
-
-
 class ServedAds(MLPBag):
     """An MLPBag that is asked for one request at a time, and answers fast.
 
@@ -393,8 +381,7 @@ class ServedAds(MLPBag):
         z  = a3 + c3          a3 = shifted_relu(a2, c2) w3'   c3 = c2 w3' + b3
 
     Ads are projected when models are published. If they are many, each only when it is first asked
-    for after that: of the paper's 8,900 a third is on offer at a time. Then requests are long, too,
-    and `top`, the largest a1 of all ads projected so far, tells which units of h1 are off.
+    for after that: of the paper's 8,900 a third is on offer at a time.
     """
 
     def __init__(self, fields, features, rngs, ads, **options):
@@ -403,13 +390,11 @@ class ServedAds(MLPBag):
         self.many = len(ads) > MANY_ADS
         self.projected = np.empty((self.K, len(ads), self.hidden), self.dtype)
         self.stale = np.ones((self.K, len(ads)), bool)
-        self.top = np.empty((self.K, self.hidden), self.dtype)
         self.publish()
 
     def publish(self):
         super().publish()
         self.stale[:] = True
-        self.top[:] = -np.inf
         if not self.many:
             for k in range(self.K):
                 self.project(k, np.arange(len(self.ads)))
@@ -418,10 +403,8 @@ class ServedAds(MLPBag):
         """Fill these rows (n,) of model k's `projected` with their ads' parts of e W1."""
         E, W1, *_ = self.models[k]
         e = E.take(self.ads.take(rows, axis=0), axis=0).reshape(len(rows), -1)   # (n, 8 (J - C))
-        a1 = e @ W1[-e.shape[1]:]                                            # (n, 128)
-        self.projected[k, rows] = a1
+        self.projected[k, rows] = e @ W1[-e.shape[1]:]                       # (n, 128)
         self.stale[k, rows] = False
-        np.maximum(self.top[k], a1.max(axis=0), out=self.top[k])
 
     def scores(self, k, request, mask=None):
         """The logits (m,) of the published model k; a `mask` (128,) multiplies the units of h2."""
@@ -435,8 +418,6 @@ class ServedAds(MLPBag):
         e = E.take(request.context, axis=0).reshape(1, -1)                   # (1, 8 C)
         c1 = e @ W1[:e.shape[1]] + b1                                        # (1, 128)
         a1 = self.projected[k].take(request.items, axis=0)                   # (m, 128)
-        if self.many:
-            a1, c1, W2 = without_off_units(a1, c1, W2, self.top[k])
         c2 = c1 @ W2 + b2                                                    # (1, 128)
         c3 = c2 @ w3.T + b3                                                  # (1, 1)
         a2 = shifted_relu(a1, c1) @ W2                                       # (m, 128)

@@ -337,41 +337,6 @@ def test_the_scores_of_every_bag_are_those_of_its_published_parameters(
         assert abs(exact - earlier).max() > 1e-3
 
 
-@pytest.mark.parametrize("off, left", [(4, 10), (5, 5), (10, 0)])
-def test_units_that_are_off_leave_the_product_if_they_are_more_than_two_fifths(off, left):
-    """The last `off` of ten columns of a + c are below 0: at most 0, which is what `top` says."""
-    rng, c = default_rng(0), np.full((1, 10), -1.0)
-    top = np.append(np.full(10 - off, 3.0), np.ones(off))
-    a, W = top - rng.random((6, 10)), rng.standard_normal((10, 4))
-    fewer = nn.without_off_units(a, c, W, top)
-    assert [fewer[0].shape, fewer[1].shape, fewer[2].shape] == [(6, left), (1, left), (left, 4)]
-    for rows in (a, c, W), fewer:
-        product = nn.relu(rows[0] + rows[1]) @ rows[2]
-        np.testing.assert_allclose(product, nn.relu(a - 1.0) @ W, atol=1e-14)
-
-
-@pytest.mark.parametrize("dead", [0, 7, 16])
-def test_units_that_no_ad_switches_on_are_left_out_without_a_trace(dead, monkeypatch):
-    """Biases of -100 keep the first `dead` of 16 units of h1 at 0. Their bound, `top`, forgets
-    the ads of earlier models, an ad asked for later raises it, and one that is nan is not hidden.
-    """
-    assert not served().many
-    monkeypatch.setattr(nn, "MANY_ADS", 0)
-    bag, rng = served(learning_rate=0.1), default_rng(0)
-    bag.weights[1][1, 0, :dead] = -100.0                                     # b1
-    for items in ([4, 0], [3, 1]):
-        bag.update(*batch(rng, 2, 6))
-        bag.publish()
-        exact = [plain_logit(bag, 1, x) for x in np.asarray(request(items))]
-        np.testing.assert_allclose(bag.scores(1, request(items)), exact, rtol=0, atol=1e-12)
-        assert (bag.top[1] == bag.projected[1, items].max(axis=0)).all()
-    bag.scores(1, request([2]))
-    assert (bag.top[1] == bag.projected[1, [1, 2, 3]].max(axis=0)).all()
-    bag.E[1, ITEMS[4, 0]] = np.nan
-    bag.publish()
-    assert np.isnan(bag.scores(1, request([1, 4]))[1])
-
-
 @pytest.mark.parametrize("make", [mlp, served])
 def test_a_mask_multiplies_the_units_of_the_last_layer(make):
     bag, rng = make(learning_rate=0.1), default_rng(0)
