@@ -301,10 +301,10 @@ class LogisticPosterior:
 def warn_of_cost(name, d, pairs):
     """Say what a step costs, if that is much: d equations, and for each different input so many
     pairs of ids. The time to solve d equations grows as d^3."""
-    if d <= 500 and pairs <= 500:
+    if d <= 500 and pairs <= 1000:
         return
     solve = shortest(lambda: np.linalg.solve(np.eye(400), np.ones(400))) * (d / 400) ** 3
-    add_up = shortest(lambda: np.bincount(np.zeros(100 * pairs, int), np.ones(100 * pairs))) * 10
+    add_up = shortest(lambda: np.bincount(np.zeros(50_000, int), np.ones(50_000))) * pairs / 50
     warnings.warn(f"at every step {name} several times solves {d:,} equations, {solve:.1g} s or "
                   f"more, and adds up all different inputs, {add_up:.1g} s for every thousand")
 

@@ -19,6 +19,7 @@ between methods are paired.
 """
 import csv
 import io
+import warnings
 from functools import lru_cache
 from pathlib import Path
 from statistics import NormalDist
@@ -151,8 +152,9 @@ def check_fit(agent, env, loop):
 
 def check_density(rho, shape):
     """Refuse a density rho that is not one number for each row, 0 or more (and not nan)."""
-    if np.shape(rho) != shape:
-        raise ValueError(f"a density must have the rows' shape, {shape}, got {np.shape(rho)}")
+    rho = np.asarray(rho)
+    if rho.shape != shape:
+        raise ValueError(f"a density must have the rows' shape, {shape}, got {rho.shape}")
     least = rho.item(rho.argmin())                       # the first nan, if there is one
     if not least >= 0.0:
         raise ValueError(f"a density must be 0 or more, got {least}")
@@ -210,7 +212,7 @@ class Scored:
         scored = self.expected if self.score == "expected" else self.regret
         bad = scored[~((0.0 <= scored) & (scored <= 1.0))]             # nan, too
         if len(bad) > 0:
-            raise ValueError(f"_expected must be probabilities, got a {self.score} of {bad[0]}")
+            raise ValueError(f"_expected must be probabilities, got {bad[0]} ({self.score})")
         if self.score == "regret":
             return {"regret": float(np.cumsum(self.regret)[-1]), "reward": clicks}
         if self.score == "expected":
@@ -347,7 +349,11 @@ def read_table(path, label, bins=8):
         raise ValueError(f"table must be a file that can be read, got {str(path)!r} "
                          f"({error.strerror})") from None
     check("label", label, label in heads, f"one of the columns {', '.join(heads)}")
-    rows = [row for row in rows if not missing(row[heads.index(label)])]
+    known = [row for row in rows if not missing(row[heads.index(label)])]
+    if len(known) < len(rows):
+        warnings.warn(f"{path}: no {label} in {len(rows) - len(known)} of {len(rows)} rows, which "
+                      f"are left out (an empty cell or {', '.join(MISSING[1:])})")
+    rows = known
     columns = dict(zip(heads, zip(*rows)))
     classes, labels = np.unique(columns.pop(label, []), return_inverse=True)
     check("label", label, len(classes) > 1, f"a column of {path} with two classes or more")

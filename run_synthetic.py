@@ -15,7 +15,7 @@ faces the same environment, contexts and reward draws, so differences between me
 Methods have tuned values, unless --untuned is given. Runs are kept in DIR/runs.jsonl and made again
 only if options or code have changed; CSV and figure are the last command's.
 """
-from lab.command import Command, call  # first: lab sets one BLAS thread, before NumPy is there
+from lab.command import Command, call, parameters  # first: one BLAS thread, before NumPy
 
 import baselines
 from envs import Synthetic, stream
@@ -155,10 +155,12 @@ def main(argv=None):
     command = Command(__doc__, METHODS, OPTIONS, "synthetic", RUNS)
     command.add("steps", int, STEPS, "time steps of a run")
     args = command.parse_args(argv)
-    if args.buffer is not None and args.buffer >= args.steps:
-        command.error(f"argument --buffer: must be below --steps, {args.steps}, for models learn "
-                      f"when it is full; got {args.buffer}")
-    command.run(args, command.wanted(args), Synthetic, args.steps, "synthetic")
+    methods = command.wanted(args)
+    buffer = BUFFER if args.buffer is None else args.buffer
+    if args.steps <= buffer and any("buffer" in parameters(method) for method in methods.values()):
+        command.error(f"argument --steps: must be above {buffer}, for online methods learn every "
+                      f"{buffer} steps; got {args.steps}")
+    command.run(args, methods, Synthetic, args.steps, "synthetic")
 
 
 if __name__ == "__main__":

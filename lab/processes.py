@@ -13,7 +13,7 @@ from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from contextlib import contextmanager
 
 from lab import tables
-from lab.store import line_of, make
+from lab.store import aside, line_of, make
 
 MOST = 60 if os.name == "nt" else 10_000      # processes; Windows cannot wait for more
 
@@ -222,15 +222,6 @@ class Progress:
         if self.terminal:
             width = shutil.get_terminal_size().columns - 1
             aside("\r" + " " * width, end="\r")
-
-
-def aside(text, end="\n"):
-    """Print to standard error; the runs go on if it is closed, full or a broken pipe."""
-    try:
-        if sys.stderr is not None:                   # closed: `2>&-`
-            print(text, end=end, file=sys.stderr, flush=True)
-    except OSError:
-        sys.stderr = open(os.devnull, "w")
 
 
 def cores():

@@ -25,8 +25,8 @@ import numpy as np
 from envs import Scored
 from lab import charts, identity, tables
 from lab.identity import Refused
-from lab.processes import Runner, aside, cores
-from lab.store import Job, Store, line_of, make, where
+from lab.processes import Runner, cores
+from lab.store import Job, Store, aside, line_of, make, where
 
 TUNED = Path(__file__).resolve().parent.parent / "results" / "tuned.json"
 
@@ -68,7 +68,7 @@ def compare(methods, task, steps=None, runs=None, seed=0, out="out", name=None, 
         if missing and not jobs[0].typed and executor is None:
             require_main_guard()
     except (ValueError, OSError) as error:
-        print(f"{Path(sys.argv[0]).name}: {error}", file=sys.stderr)
+        aside(f"{Path(sys.argv[0]).name}: {error}")
         raise SystemExit(2) from None
     except KeyboardInterrupt:
         raise SystemExit(130) from None

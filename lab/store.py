@@ -121,8 +121,8 @@ class Store:
             else:
                 self.records.setdefault(record["key"], record)
         if damaged:
-            print(f"{self.path}: {tables.plural(damaged, 'damaged line')} skipped; "
-                  "what is missing is run again", file=sys.stderr)
+            aside(f"{self.path}: {tables.plural(damaged, 'damaged line')} skipped; "
+                  "what is missing is run again")
 
     def append(self, job, made):
         """Add a run at the end of the file, in one piece."""
@@ -134,6 +134,15 @@ class Store:
             if file.write(line.encode()) < len(line.encode()):
                 raise OSError(28, "No space left on device", str(self.path))
             os.fsync(file.fileno())
+
+
+def aside(text, end="\n"):
+    """Print to standard error; the runs go on if it is closed, full or a broken pipe."""
+    try:
+        if sys.stderr is not None:                   # closed: `2>&-`
+            print(text, end=end, file=sys.stderr, flush=True)
+    except OSError:
+        sys.stderr = open(os.devnull, "w")
 
 
 def whole_record(line):

@@ -54,9 +54,7 @@ def lift(s, n, alpha):
     s < alpha (alpha - 1), and for no s if alpha <= 1. (Few impressions can have more: with n = 1,
     s = 0 and alpha = 0.9 it is 1.3.) Beta's own mean, (s + alpha) / (n + 2 alpha), is raised by
     (1/2 - s/n) 2 alpha / (n + 2 alpha), nearly as much: that is what a prior at 1/2 does, not
-    optimism beyond Thompson sampling's. So choose alpha for the clicks: to try an ad that had s of
-    them once more, alpha (alpha - 1) must be above s, and at a CTR of one in a hundred the same
-    alpha lifts every new ad far above the truth.
+    optimism beyond Thompson sampling's.
     """
     F = np.arange(2 * n + 1)
     share = binomial(2 * n, guidance(n, alpha)) @ (F / (n + F))
@@ -72,7 +70,7 @@ class Samples:
         data     afresh   b rows resampled at every step (Algorithm 1)
                  kept     likewise, each weighted by a Poisson(1) number drawn once for each model
                  full     all that was seen: every input once, weighted by how often it was seen
-        fakes    drawn    Algorithm 1's; pull: their mean alone; noise: minus their mean; none
+        fakes    drawn    Algorithm 1's; pull: their mean alone; noise: draw minus mean; none
         centre   pull: the share of clicks among the fakes; None: the average reward so far
         guided   False: as many fakes, the same probability for all rows
     """

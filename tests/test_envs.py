@@ -141,11 +141,11 @@ def test_each_kind_of_score_has_its_books_and_its_numbers():
     env.y, env.score = np.array([1.0, 0.5, 0.5]), "regret"
     with pytest.raises(ValueError, match=r"_expected\(\) must have the shape \(2,\), .*got \(3,\)"):
         scored(env, choices)
-    for env.y, env.score, bad in (([math.nan, 0.5], "expected", "expected of nan"),
-                                  ([-1.0, 0.5], "expected", "expected of -1.0"),
-                                  ([20.0, 60.0], "regret", "regret of 40.0")):
+    for env.y, env.score, bad in (([math.nan, 0.5], "expected", r"nan \(expected"),
+                                  ([-1.0, 0.5], "expected", r"-1.0 \(expected"),
+                                  ([20.0, 60.0], "regret", r"40.0 \(regret")):
         env.y = np.array(env.y)
-        with pytest.raises(ValueError, match=f"_expected must be probabilities, got a.? {bad}"):
+        with pytest.raises(ValueError, match=f"_expected must be probabilities, got {bad}"):
             scored(env, choices).numbers()
 
 
@@ -363,7 +363,8 @@ def table(tmp_path):
 def test_a_table_becomes_numbers_with_bins_for_numbers_and_one_for_missing(table):
     """By hand: the fifth row has no label. Weights 0.5, 1.5, 2.5, 3.5 have the median 2; missing is
     0, those below 2 are 1, the others 2. Words are numbered in their order: blue, green, red."""
-    values, sizes, labels, classes = envs.read_table(table, "taste", bins=2)
+    with pytest.warns(UserWarning, match="fruit.csv: no taste in 1 of 6 rows, which are left out"):
+        values, sizes, labels, classes = envs.read_table(table, "taste", bins=2)
     assert classes == ["bad", "good", "so so"]
     assert labels.tolist() == [1, 0, 1, 0, 2]
     assert values.tolist() == [[3, 1, 2], [1, 0, 2], [3, 2, 1], [2, 2, 1], [0, 1, 2]]
@@ -371,6 +372,7 @@ def test_a_table_becomes_numbers_with_bins_for_numbers_and_one_for_missing(table
     assert envs.read_table(table, "ripe")[3] == ["no", "yes"]
 
 
+@pytest.mark.filterwarnings("ignore:.* rows, which are")
 @pytest.mark.parametrize("crossed, starts", [(True, [3, 15, 24]), (False, [3, 7, 10])])
 @pytest.mark.parametrize("noise", [0.0, 0.4])
 def test_a_labelled_table_has_a_candidate_for_each_class(table, crossed, starts, noise):
@@ -391,6 +393,7 @@ def test_a_labelled_table_has_a_candidate_for_each_class(table, crossed, starts,
         env.observe()
 
 
+@pytest.mark.filterwarnings("ignore:.* rows, which are")
 def test_a_value_that_most_rows_have_leaves_others_their_bins_and_words_a_number_each(tmp_path):
     """Four of eight bins: of 92 zeros and 1 to 8 the mid-ranks are 0.46, then 0.925 to 0.995; if
     most are the largest value it is the other way round. A class may be called None, not NaN."""
@@ -405,6 +408,7 @@ def test_a_value_that_most_rows_have_leaves_others_their_bins_and_words_a_number
     assert (values[1:-2, 1] == 1 + (np.arange(100) >= 8)).all()
 
 
+@pytest.mark.filterwarnings("ignore:.* rows, which are")
 @pytest.mark.parametrize("text, options, message", [
     ("a,b,c,d\n\n1,2,3\n", {}, r"line 3: must have 4 cells, like .*, got 3 \(to column c\)"),
     ("a,a,b\n1,2,x\n", {}, "^table must be .* each with a name of its own, got"),

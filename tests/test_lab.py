@@ -277,8 +277,9 @@ def test_a_reader_who_has_enough_ends_a_script_of_ones_own_without_a_traceback(m
 def test_runs_go_on_without_standard_error(mine, stderr):
     """What there is to say of every run: it diverged."""
     script("compare({'N': partial(mine, rate=1e308)}, Shelf, 20, 3)")
-    subprocess.run(f"{sys.executable} job.py {stderr}", shell=True, stdout=subprocess.DEVNULL,
-                   env={**os.environ, "PYTHONPATH": str(ROOT)})
+    done = subprocess.run(f"{sys.executable} job.py {stderr}", shell=True, text=True,
+                          stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    assert "diverged:" not in done.stdout
     assert stored() == 3
     assert Path("out/shelf.csv").exists()
 

@@ -134,7 +134,7 @@ def test_what_is_given_goes_before_the_tuned_value_and_that_before_the_default(
     (run_synthetic, "--alpha nan", r"\balpha .* nan\b"),
     (run_synthetic, "--steps 1e4", "--steps.* '1e4'$"),
     (run_synthetic, "--workers 0", "workers .* 0$"),
-    (run_synthetic, "--buffer 90 --steps 90", "--buffer.* 90$"),
+    (run_synthetic, "--buffer 90 --steps 90", "--steps.* above 90.* 90$"),
     (run_ads, "--scale 2", r"--scale: .* 2.0\b"),
     (run_ads, "--methods obb --setting replay", "--methods.* obb .*replay"),
     (run_ads, "--steps 999999999", "steps .* 999,999,999$"),

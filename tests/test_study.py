@@ -197,11 +197,13 @@ def test_the_report_is_of_the_files_which_have_no_seed_of_the_tuning(tmp_path):
     text = (RESULTS / "README.md").read_text(encoding="utf-8")
     tuning = set(range(study.TUNING_SEED, study.TUNING_SEED + 100))
     for path in RESULTS.glob("**/*.csv"):
-        if not path.stem.startswith(("tune_", "alpha_", "why_noise")):   # tables without a figure
+        if not path.stem.startswith(("tune_", "alpha_")):
             records, name = tables.read_csv(path).records.values(), path.relative_to(RESULTS)
             assert not tuning & {seed for by_seed in records for seed in by_seed}, name
             assert f"<!-- {name.as_posix()} -->" in text + front
-            assert f"({name.with_suffix('.svg').as_posix()})" in text
+            figure = name.with_suffix(".svg")
+            drawn = [(folder / figure).exists() for folder in (copy, RESULTS)]
+            assert drawn == 2 * [f"({figure.as_posix()})" in text], figure
 
 
 @pytest.mark.parametrize("method, seed", [("Random", 207), ("OBB", 203)])
