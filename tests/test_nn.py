@@ -326,6 +326,7 @@ def test_the_scores_of_every_bag_are_those_of_its_published_parameters(
     with items projected all at once and (whole = 0) when they are first asked for."""
     monkeypatch.setattr(nn, "MANY_ADS", whole)
     bag, rng = make(learning_rate=0.1), default_rng(0)
+    assert getattr(bag, "many", whole == 0) == (whole == 0)
     for items in ([4, 0, 3], [1], [0, 1, 2, 3, 4], [2, 2]):
         r = request(items)
         earlier = bag.scores(1, r)
