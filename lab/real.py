@@ -3,8 +3,8 @@
   python -m lab.study tune mushroom    also noisy and adult; 25 configurations each
   python -m lab.real mushroom          the tuned methods on 20 orders of the rows
 
-The tables are of the UCI Machine Learning Repository (CC BY 4.0) and are to be put into the folder
-data/, as CSV with a header line: agaricus-lepiota.data (mushroom, Schlimmer 1987: 8,124 rows, the
+The tables are of the UCI Machine Learning Repository (CC BY 4.0), archive.ics.uci.edu, and are to be
+put into the folder data/, with a header line of their columns' names: agaricus-lepiota.data (mushroom, Schlimmer 1987: 8,124 rows, the
 label is edibility) and adult.data (census income, Becker and Kohavi 1996: the label is occupation,
 known of 30,718 rows). In `noisy`, mushroom's rewards are flipped with probability 0.1. A seed is an
 order of the rows, so tuning sees other orders of the same rows. GLM-UCB and TS-BLR are left out:
