@@ -4,11 +4,16 @@
   python -m lab.real mushroom          the tuned methods on 20 orders of the rows
 
 The tables are of the UCI Machine Learning Repository (CC BY 4.0), archive.ics.uci.edu, and are to be
-put into the folder data/, with a header line of their columns' names: agaricus-lepiota.data (mushroom, Schlimmer 1987: 8,124 rows, the
-label is edibility) and adult.data (census income, Becker and Kohavi 1996: the label is occupation,
-known of 30,718 rows). In `noisy`, mushroom's rewards are flipped with probability 0.1. A seed is an
-order of the rows, so tuning sees other orders of the same rows. GLM-UCB and TS-BLR are left out:
-they solve as many equations as there are ids at every step.
+put into the folder data/, each with a first line of its columns' names:
+
+  agaricus-lepiota.data   mushroom (Schlimmer 1987), 8,124 rows; the label, in the first column, is
+                          to be called edibility
+  adult.data              census income (Becker and Kohavi 1996); the label is occupation, known of
+                          30,718 rows
+
+In `noisy`, mushroom's rewards are flipped with probability 0.1. A seed is an order of the rows, so
+tuning sees other orders of the same rows. GLM-UCB and TS-BLR are left out: they solve as many
+equations as there are ids at every step.
 """
 import argparse
 import re
