@@ -3,7 +3,7 @@
   python -m lab.study tune mushroom    also noisy and adult; 25 configurations each
   python -m lab.real mushroom          the tuned methods on 20 orders of the rows
 
-The tables are of the UCI Machine Learning Repository (CC BY 4.0), archive.ics.uci.edu, and are to be
+The tables are of the UCI Machine Learning Repository (archive.ics.uci.edu, CC BY 4.0) and are to be
 put into the folder data/, each with a first line of its columns' names:
 
   agaricus-lepiota.data   mushroom (Schlimmer 1987), 8,124 rows; the label, in the first column, is
@@ -26,7 +26,7 @@ from lab.command import call, number
 import numpy as np
 
 from envs import Labelled
-from lab.variants import centred_fakes, unguided_fakes
+from lab.variants import centred_fakes, no_fakes, unguided_fakes
 from run_synthetic import METHODS as SYNTHETIC
 
 DATA = Path("data")
@@ -36,7 +36,9 @@ TASKS = {"mushroom": mushroom, "noisy": partial(mushroom, noise=0.1),
 STEPS, RUNS, SEED = 8_000, 20, 0
 
 METHODS = {name: method for name, method in SYNTHETIC.items() if name not in ("GLM-UCB", "TS-BLR")}
-METHODS |= {"unguided fakes": unguided_fakes, "fakes at the average": centred_fakes}
+METHODS |= {"unguided fakes": unguided_fakes, "fakes at the average": centred_fakes,
+            "online, no fakes": no_fakes}
+
 
 def grid(rates, alphas):
     """25 configurations of every method: five rates times five values of its strength, or 25 rates
@@ -48,7 +50,7 @@ def grid(rates, alphas):
         "GuideBoot": both, "Online GuideBoot": both, "unguided fakes": both,
         "fakes at the average": both,
         "Bootstrap": dict(learning_rate=many), "OBB": dict(learning_rate=many),
-        "Greedy": dict(learning_rate=many),
+        "Greedy": dict(learning_rate=many), "online, no fakes": dict(learning_rate=many),
         "Giro": dict(learning_rate=rates, giro_alpha=(0.0, 0.01, 0.03, 0.1, 0.3)),
         "e-greedy": epsilons, "e-greedy (decay)": epsilons,
         "Ridge": dict(learning_rate=rates, precision=(0.001, 0.01, 0.1, 1.0, 10.0)),

@@ -285,6 +285,10 @@ def run(loop, size=4, env=envs.BernoulliArms, method=gb.Agent, features=10, **op
     loop(method(bag(features=features), default_rng(0)), env(0), 5, size, **options)
 
 
+def test_a_mini_batch_may_be_a_single_row():
+    run(gb.online, 3, n=3)                                   # 4 of 3 is refused below
+
+
 def served_ads(seed):
     ads = envs.Ads(seed, scale=0.01)
     return gb.Agent(nn.ServedAds(ads.fields, ads.features, [default_rng(0)], ads.table), None)
