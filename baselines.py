@@ -108,9 +108,9 @@ class DeepUCB1(Agent):
         self.density.update(X)
 
     def choose(self, X, t):
-        """The `argmax` of the bounds, or any ad never shown; `predicted_ctr` refuses bad logits,
-        `counted` a count below 0."""
-        count = counted(self.density, X)                         # (m,)
+        """The `argmax` of the bounds, or any ad never shown; `predicted_ctr` refuses bad logits."""
+        count = self.density(X)                                  # (m,)
+        check_density(count, (len(X),))
         if not count.all():
             return argmax((count == 0).astype(float), self.rng)
         bonus = self.strength * np.sqrt(2.0 * math.log(t) / count)
@@ -133,18 +133,12 @@ class DeepTSBeta(Agent):
         self.density.update(X)
 
     def choose(self, X, t):
-        total = np.maximum(counted(self.density, X), 1.0) / self.shaping     # a + b, (m,)
+        count = self.density(X)                                  # (m,)
+        check_density(count, (len(X),))
+        total = np.maximum(count, 1.0) / self.shaping            # a + b, (m,)
         ctr = predicted_ctr(self.bag.scores(0, X).astype(float))
         ctr = np.clip(ctr, 1e-6, 1.0 - 1e-6)
         return argmax(self.rng.beta(total * ctr, total * (1.0 - ctr)), self.rng)
-
-
-def counted(density, X):
-    """Count(ad_ID) of the candidates, (m,); one below 0 or nan is refused."""
-    count = density(X)
-    if len(count) != len(X) or not count.min() > 0:
-        check_density(count, (len(X),))
-    return count
 
 
 def predicted_ctr(logits):
@@ -183,7 +177,7 @@ class Ridge(Agent):
         self.seen += X.size // X.shape[-1]                       # one row, or the rows of a buffer
 
     def samples(self, X, r):
-        self.bag.ridge = self.precision / max(self.seen, 1)
+        self.bag.ridge = self.precision / self.seen
         return super().samples(X, r)
 
 

@@ -158,7 +158,7 @@ class Agent:
         return np.ones(r.shape), r
 
     def learn_from(self, X, r, n=1):
-        """Online: learn from a full buffer X (c, J), r (c,) in n mini-batches.
+        """Online: learn from a full buffer X (c, J), r (c,) in n mini-batches, at most one for a row.
 
         `learn`, part 2 of Algorithm 3 below, calls back `update_density` and `samples`.
         """

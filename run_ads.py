@@ -68,7 +68,8 @@ def buffer_size(buffer, scale):
 def run(agent, env, steps, setting, buffer, minibatches):
     """Learn every c steps: from the whole history (replay) or from the last c samples (online).
 
-    Both see as many rows: replay makes n updates with b = c / n resampled rows for each model.
+    Both see as many rows: replay makes n updates with b = c / n (rounded up) resampled rows for each
+    model.
     Returns measures of the networks by twenty requests after the last step.
     """
     c = buffer_size(whole("buffer", buffer), env.scale)

@@ -3,10 +3,10 @@
 Equal texts and equal code mean equal numbers (on one kind of processor), so a run is stored under a
 hash of both. The code is that of the modules which define method and task and of all that these
 import, without comments, docstrings and layout. The standard library and installed packages do not
-count. Nor does this folder, for which the number FORMAT stands: raise it by hand when a change in
-here changes the numbers of a run. Modules count by name and
-content, never by path, and a script that is run has the name that it has when imported, so that a
-script, the study and a notebook agree.
+count. Nor does what is imported from this folder, for which the number FORMAT stands: raise it by
+hand when a change in here changes the numbers of a run. Modules count by name and content, never by
+path, and a script that is run has the name that it has when imported, so that a script, the study
+and a notebook agree.
 """
 import ast
 import functools

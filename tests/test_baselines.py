@@ -184,12 +184,14 @@ def one_hot(X):
 
 
 def learned(method, c, seed=1, **options):
-    """The method after c samples, one by one, as the loop does with c = 1; and the samples."""
+    """The method after c samples, half of them one by one, the others at once; and the samples."""
     rng = default_rng(seed)
     X, r = rows(rng, c), rng.integers(0, 2, c)
     posterior = method(3, 15, default_rng(0), **options)
-    for i in range(c):
+    for i in range(c - c // 2):
         posterior.learn_from(X[i:i + 1], r[i:i + 1])
+    if c > 1:
+        posterior.learn_from(X[c - c // 2:], r[c - c // 2:])
     return posterior, X, r
 
 

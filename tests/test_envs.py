@@ -94,6 +94,8 @@ def test_a_request_reads_like_its_array_of_rows_and_passes_untouched():
     env = envs.checked(fixed(request))
     assert env.observe() is request
     assert env.pull(1) == 0
+    with pytest.raises(ValueError, match="pull must follow observe, and only once"):
+        env.pull(1)
     assert envs.checked(env) is env
 
 
@@ -370,6 +372,8 @@ def test_a_table_becomes_numbers_with_bins_for_numbers_and_one_for_missing(table
     assert values.tolist() == [[3, 1, 2], [1, 0, 2], [3, 2, 1], [2, 2, 1], [0, 1, 2]]
     assert sizes.tolist() == [4, 3, 3]
     assert envs.read_table(table, "ripe")[3] == ["no", "yes"]
+    table.write_text(table.read_text().replace("yes", "ja"))                 # read anew
+    assert envs.read_table(table, "ripe")[3] == ["ja", "no"]
 
 
 @pytest.mark.filterwarnings("ignore:.* rows, which are")

@@ -279,7 +279,7 @@ def test_runs_go_on_without_standard_error(mine, stderr):
     script("compare({'N': partial(mine, rate=1e308)}, Shelf, 20, 3)")
     done = subprocess.run(f"{sys.executable} job.py {stderr}", shell=True, text=True,
                           stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)})
-    assert "diverged:" not in done.stdout
+    assert done.returncode == 0
     assert stored() == 3
     assert Path("out/shelf.csv").exists()
 

@@ -5,6 +5,7 @@ import re
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -31,7 +32,8 @@ ROWS = [pytest.param(module, row, id=tables.label(row)) for module in TASKS
     (run_synthetic, dict(alpha=1.0, models=5, epsilon=0.1, giro_alpha=0.5, ucb_strength=1.0,
                          density=gb.FastHarmonic, batch=256, buffer=32, minibatches=4)),
     (run_ads, dict(models=5, buffer=512, epsilon=0.1, giro_alpha=0.01, ucb_strength=0.1,
-                   shaping=0.25, dropout=0.1, density=run_ads.ad_count, minibatches=4))])
+                   shaping=0.25, dropout=0.1, density=run_ads.ad_count, minibatches=4)),
+    (run_arms, dict(alpha=1.0, giro_alpha=0.5))])
 def test_the_papers_values_are_the_defaults(module, usual):
     """Eq. 7 on the synthetic task, Eq. 6 on the ads. What a method makes of them: test_choices."""
     for row, method in module.METHODS.items():
@@ -56,9 +58,13 @@ def test_every_option_of_a_method_changes_what_it_does(module, row):
         assert numbers(**{name: OTHER[name]}) != usual, name
 
 
-def test_the_buffer_of_the_ads_follows_the_scale():
+def test_the_buffer_of_the_ads_follows_the_scale_and_replay_sees_no_fewer_rows(monkeypatch):
     assert [run_ads.buffer_size(512, scale) for scale in (1.0, 0.4, 0.02)] == [512, 205, 128]
     assert run_ads.buffer_size(10, 0.02) == 10
+    monkeypatch.setattr(run_ads, "replay", spy := Mock())
+    monkeypatch.setattr(run_ads, "measures", Mock())
+    run_ads.run(Mock(), Mock(scale=0.4), 9, "replay", 512, 4)
+    assert spy.call_args.args[3] == 52 and spy.call_args.kwargs == dict(every=205, updates=4)
 
 
 def test_the_papers_numbers_are_those_of_tables_3_and_4():
