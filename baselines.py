@@ -177,7 +177,7 @@ class Ridge(Agent):
         self.seen += X.size // X.shape[-1]                       # one row, or the rows of a buffer
 
     def samples(self, X, r):
-        self.bag.ridge = self.precision / self.seen
+        self.bag.ridge = self.precision / max(self.seen, 1)
         return super().samples(X, r)
 
 

@@ -384,10 +384,13 @@ def table_cells(path, changed):
         raise ValueError(f"{path}, in the row after line {last}: {error}") from None
     check("table", str(path), len(rows) > 1, "a CSV file with a header and rows")
     heads = rows[0][1]
-    fine = len({*heads}) == len(heads) > 1 and all(heads)
-    check("table", heads, fine, "a CSV file with two columns or more, "
-          "each with a name of its own")
+    odd = [name for name in heads if heads.count(name) > 1 or not name]
+    if len(heads) < 2 or odd:
+        raise ValueError(f"{path}: the first line must be a header, two names or more, all "
+                         f"different and none empty, got {(odd or heads)[0]!r}")
     for line, row in rows:
+        if row == heads and line > rows[0][0]:
+            raise ValueError(f"{path}, line {line}: the header again")
         if len(row) != len(heads):
             last = heads[min(len(row), len(heads)) - 1]
             raise ValueError(f"{path}, line {line}: must have {len(heads)} cells, like the "

@@ -10,7 +10,8 @@ A method is `method(env, steps, seed, **options)`, a task `task(seed, **options)
 environment (envs.py); both are functions or classes of a module, or a functools.partial of one. A
 run is a function of its description: method, task, their options, steps, seed, and the code behind
 them (identity.py). Its numbers are stored in OUT/runs.jsonl under the hash of that: a run that is
-there is not made again, and numbers of different code or options cannot be mixed.
+there is not made again, and numbers of different code or options are not mixed. (`against` shows
+rows of a file beside them, made by whatever code it names.)
 """
 import functools
 import json
@@ -22,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
-from envs import Scored
+from envs import Scored, checked
 from lab import charts, identity, tables
 from lab.identity import Refused
 from lab.processes import Runner, cores
@@ -64,7 +65,7 @@ def compare(methods, task, steps=None, runs=None, seed=0, out="out", name=None, 
         refuse_other(others, against, jobs[0], seeds)
         store = Store(writable(out))
         missing = {job.key: job for job in jobs if job.key not in store.records}
-        rehearse(missing.values())
+        rehearse([*missing.values()])
         if missing and not jobs[0].typed and executor is None:
             require_main_guard()
     except (ValueError, OSError) as error:
@@ -217,6 +218,17 @@ def rehearse(jobs):
         except (Exception, SystemExit) as error:
             text = line_of(error, job.method, job.task)
             raise Refused(f"{tables.label(job.row)}: {text}") from error
+    for job in jobs[:1]:
+        first, second = (seen(job.task(job.seed), min(20, job.steps)) for _ in range(2))
+        if first != second:
+            raise Refused(f"the task: two environments of seed {job.seed} differ; all that is "
+                          "random must be drawn from the seed, or runs are not paired")
+
+
+def seen(env, steps):
+    """The requests of the first steps, and what the first candidate gives."""
+    env = checked(env)
+    return [(np.asarray(env.observe()).tolist(), env.pull(0)) for _ in range(steps)]
 
 
 def require_main_guard():
@@ -362,7 +374,9 @@ def tuned_values():
 def tuned(methods, experiment):
     """The methods with the values that the study found for them on this experiment."""
     experiments = tuned_values()
-    if experiments and experiment not in experiments:
+    if not experiments:
+        aside(f"{TUNED} is not there: nothing is tuned")
+    elif experiment not in experiments:
         raise ValueError(f"experiment must be {' or '.join(experiments)} (of {TUNED.name}), got "
                          f"{experiment!r}")
     found = experiments.get(experiment, {})

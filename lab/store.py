@@ -102,7 +102,9 @@ def line_of(error, *functions):
     if not frames:
         return text
     frame = frames[-1]
-    return f"{text} ({Path(frame.filename).name}, line {frame.lineno}: {frame.line})"
+    told = isinstance(error, ValueError) and frame.line.startswith("raise ")
+    line = "" if told else f": {frame.line}"
+    return f"{text} ({Path(frame.filename).name}, line {frame.lineno}{line})"
 
 
 # ---------------------------------------------------------------- the store

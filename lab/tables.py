@@ -220,18 +220,26 @@ def read_csv(path):
     curve = [name for name in heads if re.fullmatch(r"regret@\d+", name)]
     first = [name for name in others if name == "setting"]
     results = Results((*first, "method", *(name for name in others if name not in first)))
-    for line in lines:
+    for number, line in enumerate(lines, 2):
         if len(line) != len(heads):
-            raise ValueError(f"{path} is torn: a line has {len(line)} cells, the first one "
+            raise ValueError(f"{path} is torn: line {number} has {len(line)} cells, the first one "
                              f"{len(heads)}")
         cells = dict(zip(heads, line))
         record = {name: cells[name] for name in KNOWN}
-        record["numbers"] = {name: float(cells[name]) for name in numbers if cells[name]}
-        if curve and cells[curve[0]]:
-            record["curve"] = [float(cells[name]) for name in curve]
+        try:
+            seed = int(cells["seed"])
+            record["numbers"] = {name: float(cells[name]) for name in numbers
+                                 if cells[name] or name == score}
+            if curve and cells[curve[0]]:
+                record["curve"] = [float(cells[name]) for name in curve]
+        except ValueError as error:
+            raise ValueError(f"{path}, line {number}: {error}") from None
         row = tuple(cells[name] if name in ("setting", "method") else as_number(cells[name])
                     for name in results.columns)
-        results.add(row if others else row[0], int(cells["seed"]), record)
+        row = row if others else row[0]
+        if seed in results.records.get(row, {}):
+            raise ValueError(f"{path}, line {number}: a second run of {label(row)} with seed {seed}")
+        results.add(row, seed, record)
     return results
 
 

@@ -25,7 +25,8 @@ BUGS = [
      "first steps never fade. In `online`, which has no history, there are none.",
      "test_guideboot.py::test_what_guideboot_trains_with",
      [("guideboot.py", "g = guidance(rho, self.alpha)",
-       "return np.ones(r.shape), r\n\n    def remember(self, history, x, r):\n"
+       "self.last_w = 1.0 + 2.0 * guidance(rho, self.alpha)\n        return np.ones(r.shape), r\n\n"
+       "    def remember(self, history, x, r):\n"
        "        history.append(x, r)\n        g = guidance(self.density(x), self.alpha)"),
       ("guideboot.py", "w, y = fake_samples(r, g, self.rng)",
        "if self.rng.random() < g:\n            history.append(x, 1)"),

@@ -415,14 +415,15 @@ def test_a_value_that_most_rows_have_leaves_others_their_bins_and_words_a_number
 @pytest.mark.filterwarnings("ignore:.* rows, which are")
 @pytest.mark.parametrize("text, options, message", [
     ("a,b,c,d\n\n1,2,3\n", {}, r"line 3: must have 4 cells, like .*, got 3 \(to column c\)"),
-    ("a,a,b\n1,2,x\n", {}, "^table must be .* each with a name of its own, got"),
-    ("b\nx\ny\n", {}, "^table must be .* two columns or more"),
+    ("a,a,b\n1,2,x\n", {}, "t.csv: the first line must be a header, .*, got 'a'"),
+    ("b\nx\ny\n", {}, "the first line must be a header, two names or more"),
+    ("a,b\n1,x\na,b\n", {}, "t.csv, line 3: the header again"),
     ("a,b\n1,x\n2,y\n", {"table": "t.csv"}, "^table must be a pathlib.Path"),
     ("a,b\n", {}, "^table must be "),
     ("a,b\n1,2\n", {"label": "c"}, "^label must be one of the columns"),
     ("a,b\n1,?\n2,?\n", {}, "^label must be .* two classes or more"),
     ('a,b\n1,x\n2,"y\n' + "1,x\n2,y\n" * 9, {}, r"t.csv, in the row after line 2: unexpected end"),
-    (",b\n0,x\n1,y\n", {}, "^table must be .* each with a name of its own"),
+    (",b\n0,x\n1,y\n", {}, "none empty, got ''"),
     ("a,b\n" + "".join(f"x,{i}\n" for i in range(21)), {}, "^label .* not of 21 values in 21 rows"),
     ("a,b\n1,x\n2,y\n", {"noise": 0.51}, "^noise must be "),
     ("a,b\n1,x\n2,y\n", {"bins": 0}, "^bins must be "),

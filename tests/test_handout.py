@@ -19,7 +19,9 @@ GIVEN = {                                                    # lines that may be
     "self.count = np.zeros(features)": "AdCount, the pattern of a density, has it too",
     "flat = X + self.offset": "the other bag has it too",
     "a = agent.choose(X, t)": "replay, Algorithm 1, has it too",
-    "check_choice(a, len(X))": "likewise"}
+    "check_choice(a, len(X))": "likewise",
+    "count = self.density(X)": "DeepUCB1 and DeepTSBeta both have it",
+    "check_density(count, (len(X),))": "likewise"}
 
 
 def cuts(week):

@@ -50,10 +50,18 @@ def test_a_result_file_gives_back_what_was_written(tmp_path, columns, row):
     assert back.records == results.records
 
 
-@pytest.mark.parametrize("text", ["", "a,b\n1,2\n", "method,seed,regret,tuned\n"])
-def test_what_is_no_result_file_is_refused(tmp_path, text):
+HEADS, REST = f"method,seed,regret,{','.join(tables.KNOWN)}\n", "," * len(tables.KNOWN)
+
+
+@pytest.mark.parametrize("text, message", [
+    ("", "not a result file"), ("a,b\n1,2\n", "not a result file"), (HEADS, "not a result file"),
+    (f"{HEADS}a,0{REST}\n", "r.csv is torn: line 2"),
+    (f"{HEADS}a,0,1.5{REST}\na,1,{REST}\n", "r.csv, line 3: could not convert"),
+    (f"{HEADS}a,0.5,1.5{REST}\n", "r.csv, line 2: invalid literal"),
+    (f"{HEADS}a,0,1.5{REST}\na,0,1.5{REST}\n", "line 3: a second run of a with seed 0")])
+def test_what_is_no_result_file_is_refused(tmp_path, text, message):
     (tmp_path / "r.csv").write_text(text)
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match=message):
         tables.read_csv(tmp_path / "r.csv")
 
 
