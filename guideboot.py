@@ -158,7 +158,7 @@ class Agent:
         return np.ones(r.shape), r
 
     def learn_from(self, X, r, n=1):
-        """Online: learn from a full buffer X (c, J), r (c,) in n mini-batches, at most one for a row.
+        """Online: learn from a buffer X (c, J), r (c,) in n mini-batches, at most one for a row.
 
         `learn`, part 2 of Algorithm 3 below, calls back `update_density` and `samples`.
         """
@@ -293,7 +293,7 @@ def online(agent, env, steps, c, n=1):
 def buffer_sizes(c, n):
     """The sizes of the buffers: c, repeated, or what the iterable c gives."""
     if not hasattr(c, "__iter__"):
-        check("n", n, n <= whole("c", c), f"at most c, {c}")
+        check("n, of mini-batches,", n, n <= whole("c", c), f"at most c, the buffer's {c}")
         c = repeat(c)
     for size in c:
         yield whole("c", size)

@@ -238,7 +238,7 @@ def read_csv(path):
                     for name in results.columns)
         row = row if others else row[0]
         if seed in results.records.get(row, {}):
-            raise ValueError(f"{path}, line {number}: a second run of {label(row)} with seed {seed}")
+            raise ValueError(f"{path}, line {number}: {label(row)}, seed {seed}, once more")
         results.add(row, seed, record)
     return results
 

@@ -305,7 +305,7 @@ def fakes(rho):
     (lambda: run(gb.replay, every=0), "every must be a whole number, 1 or more, got 0"),
     (lambda: run(gb.online, math.nan), "c must be a whole number, 1 or more, got nan"),
     (lambda: run(gb.online, n=0), "n must be a whole number, 1 or more, got 0"),
-    (lambda: run(gb.online, 3, n=4), "n must be at most c, 3, got 4"),
+    (lambda: run(gb.online, 3, n=4), "n, of mini-batches, must be at most c, the buffer's 3"),
     (lambda: run(gb.online, [3, 0]), "c must be a whole number, 1 or more, got 0"),
     (lambda: run(gb.online, [3, 1]), "c must give a size for every buffer, got too few"),
     (lambda: run(gb.replay, features=8), "bag.features must be env.features, 10, got 8"),

@@ -53,6 +53,9 @@ def unseeded(seed):
 def idle(env, steps, seed):
     """Plays no step."""
 
+def on(env, steps, seed):
+    mine(env, steps + 1, seed)
+
 def last(env, steps, seed):
     """A loop of its own, with an index that Python would take."""
     for _ in range(steps):
@@ -243,7 +246,7 @@ def test_a_constant_or_function_that_is_edited_during_a_run_is_refused(mine, cap
     ("compare({'M': partial(mine, q=1)}, Shelf, 9)", "option 'q'"),
     ("compare({'M': partial(mine, b=0)}, Shelf, 9)", r"\bb .* 0\b"),
     ("compare({'M': partial(mine, number='regret')}, Shelf, 9)", "regret"),
-    ("compare({'M': idle}, Shelf, 9)", "0 of 2"),
+    ("compare({'M': idle}, Shelf, 9)", "0 of 2"), ("compare({'M': on}, Shelf, 9)", "goes on after"),
     ("compare({'M': last}, Shelf, 9)", "index .* 0 to 3, got -1"),
     ("compare({}, Shelf, 9)", "methods .*{}"),
     ("compare({'M': mine}, Shelf)", "steps"),

@@ -58,7 +58,7 @@ HEADS, REST = f"method,seed,regret,{','.join(tables.KNOWN)}\n", "," * len(tables
     (f"{HEADS}a,0{REST}\n", "r.csv is torn: line 2"),
     (f"{HEADS}a,0,1.5{REST}\na,1,{REST}\n", "r.csv, line 3: could not convert"),
     (f"{HEADS}a,0.5,1.5{REST}\n", "r.csv, line 2: invalid literal"),
-    (f"{HEADS}a,0,1.5{REST}\na,0,1.5{REST}\n", "line 3: a second run of a with seed 0")])
+    (f"{HEADS}a,0,1.5{REST}\na,0,1.5{REST}\n", "line 3: a, seed 0, once more")])
 def test_what_is_no_result_file_is_refused(tmp_path, text, message):
     (tmp_path / "r.csv").write_text(text)
     with pytest.raises(ValueError, match=message):
