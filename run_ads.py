@@ -68,8 +68,8 @@ def buffer_size(buffer, scale):
 def run(agent, env, steps, setting, buffer, minibatches):
     """Learn every c steps: from the whole history (replay) or from the last c samples (online).
 
-    Both see as many rows: replay makes n updates with b = c / n (rounded up) resampled rows for each
-    model.
+    Both see as many rows: replay makes n updates for each model, with b = c / n resampled rows,
+    rounded up.
     Returns measures of the networks by twenty requests after the last step.
     """
     c = buffer_size(whole("buffer", buffer), env.scale)
