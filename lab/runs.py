@@ -219,7 +219,7 @@ def rehearse(jobs):
             text = line_of(error, job.method, job.task)
             raise Refused(f"{tables.label(job.row)}: {text}") from error
     for job in jobs[:1]:
-        first, second = (seen(job.task(job.seed), min(20, job.steps)) for _ in range(2))
+        first, second = (seen(job.task(job.seed), min(100, job.steps)) for _ in range(2))
         if first != second:
             raise Refused(f"the task: two environments of seed {job.seed} differ; all that is "
                           "random must be drawn from the seed, or runs are not paired")
