@@ -367,10 +367,11 @@ def synthetic_claims(final):
     ]
 
 
-def apart_claims(final, spread):
+def apart_claims(results):
     """Q3 and Thompson sampling, from GuideBoot taken apart (lab/why.py), every cell tuned."""
-    others = ("no fakes", "unguided fakes")
-    above_half = {seed: value - 0.5 for seed, value in spread["GuideBoot"].items()}
+    others, final = ("no fakes", "unguided fakes"), results.values()
+    of_posterior = results.values("of_posterior")["GuideBoot"]
+    above_half = {seed: value - 0.5 for seed, value in of_posterior.items()}
     return [
         ("Q3, what contributes: guided fakes beat none and unguided ones, each tuned",
          "guidance helps",
@@ -504,11 +505,11 @@ def evidence(differences, form):
 
 def claims(folder):
     """All claims, as lines of a Markdown table, from the result files of a folder."""
-    def final(name, number=None):
+    def final(name):
         return {row: tables.finite(by_seed)
-                for row, by_seed in tables.read_csv(folder / f"{name}.csv").values(number).items()}
+                for row, by_seed in tables.read_csv(folder / f"{name}.csv").values().items()}
     table = (synthetic_claims(final("synthetic"))
-             + apart_claims(final("why/why"), final("why/why", "spread"))
+             + apart_claims(tables.read_csv(folder / "why/why.csv"))
              + shuffle_claim(final("sweep_shuffle")))
     if (folder / "sweep_ads_A_giro_alpha.csv").exists():
         table += giro_claim(tables.read_csv(folder / "sweep_ads_A_giro_alpha.csv"))

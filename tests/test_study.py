@@ -158,8 +158,12 @@ def test_claims_are_signed_so_that_above_zero_supports_the_paper():
              "e-greedy (decay)", "Ridge", "Bootstrap", "OBB"]
     regret = {name: around(100.0 + 5 * i * i) for i, name in enumerate(order)}
     claims = study.synthetic_claims(regret)
-    cells = {"GuideBoot": around(1.0), "no fakes": around(2.0), "unguided fakes": around(3.0)}
-    claims += study.apart_claims(cells, {"GuideBoot": around(1.1)})
+    apart = tables.Results()
+    for i, cell in enumerate(("GuideBoot", "no fakes", "unguided fakes")):
+        for seed, ratio in around(1.1).items():
+            numbers = {"regret": i, "spread": 0.1, "of_posterior": ratio}
+            apart.add(cell, seed, {"numbers": numbers})
+    claims += study.apart_claims(apart)
     for i, task in enumerate("AB"):
         means = {row: around(values[i][0]) for row, values in study.PAPER.items()}
         means |= {(setting, name): around(0.02) for setting in study.BEST
