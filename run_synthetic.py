@@ -22,7 +22,7 @@ from envs import Synthetic, stream
 from guideboot import FastHarmonic, GuideBoot, online, replay
 from nn import LogisticBag, whole
 
-# Values without tuning. Unless --untuned is given, those of results/tuned.json are taken.
+# The defaults. What is typed goes first, then results/tuned.json (but with --untuned), then these.
 RUNS = 10                # ours   (paper: 50; the default is a quick look)
 STEPS = 10_000           # ours   (the paper does not say)
 ALPHA = 1.0              # paper  strength of GuideBoot's guidance
@@ -40,6 +40,9 @@ PRECISION = 1.0          # ours   prior precision of GLM-UCB and TS-BLR, ridge p
 
 
 # ---------------------------------------------------------------- the methods: what each is made of
+
+# A method plays `steps` steps of env, and may return numbers of its own. The regret is added up by
+# envs.Scored, which compare() puts around every environment.
 
 def bag_of(env, seed, models, learning_rate, kind=LogisticBag):
     """K logistic regressions with initial weights of their own."""
