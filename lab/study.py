@@ -394,7 +394,7 @@ def shuffle_claim(final):
 def giro_claim(results):
     """The paper searched Giro's alpha on the ads from 0.2 down, and took 0.01."""
     final, large = results.values(), ("replay", "Giro", 0.2)
-    return [("Giro with its tuned alpha beats Giro with 0.2 (A, scale 0.02)",
+    return [("Giro with alpha 0.003 beats Giro with 0.2 (A, scale 0.02)",
              "large alpha led to unacceptable performance",
              {"": tables.minus(final[reference(results, large)], final[large])}, REWARD)]
 

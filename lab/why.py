@@ -260,7 +260,7 @@ OTHER_ALPHAS = {"unguided fakes": (0.1, 0.3, 1.0, 3.0, 10.0),
 def grid(name):
     """Twenty configurations of a cell: of its learning rate and of what regularises it.
 
-    Fakes and ridge together have the rate that is best with either alone.
+    Fakes and ridge together have the rate that is best with a ridge alone.
     """
     if name == "exact fit: pull":
         return dict(precision=(1.0, 10.0, 30.0, 100.0), alpha=ALPHAS)
