@@ -192,6 +192,8 @@ class Scored:
     def pull(self, a):
         m = self.env.offered
         check_choice(a, m)
+        if self.t == len(self.rewards):
+            raise ValueError(f"a method must end after {self.t:,} steps")
         if self.score == "regret":                       # asked before pull, which may move on
             y = np.asarray(self._expected())             # (m,)
             if y.shape != (m,):
@@ -343,8 +345,8 @@ def read_table(path, label, bins=8):
     label is missing are left out.
     """
     try:
-        changed = path.stat().st_mtime_ns
-        heads, *rows = table_cells(path, changed)
+        file = path.stat()
+        heads, *rows = table_cells(path, (file.st_mtime_ns, file.st_size))
     except OSError as error:
         raise ValueError(f"table must be a file that can be read, got {str(path)!r} "
                          f"({error.strerror})") from None
@@ -367,7 +369,7 @@ def read_table(path, label, bins=8):
 
 @lru_cache(maxsize=4)
 def table_cells(path, changed):
-    """The cells of a CSV file, without blanks around them; `changed` is when it was edited."""
+    """The cells of a CSV file, without blanks around them; `changed` is its time and size."""
     rows = []                                            # (line, cells)
     try:
         text = io.StringIO(path.read_bytes().decode("utf-8-sig"), newline="")

@@ -28,7 +28,7 @@ from envs import AD_ID, Ads, stream
 from guideboot import AdCount, GuideBoot, online, replay
 from nn import ServedAds, whole
 
-# The defaults. What is typed goes first, then results/tuned.json (but with --untuned), then these.
+# The defaults. What is typed goes first, then results/tuned.json (not with --untuned), then these.
 RUNS = 2                 # ours   (paper: 10; the default is a quick look)
 SCALE = 0.02             # ours   (paper: 1) shrinks steps, ads, features and candidates together
 MODELS = 5               # paper  K

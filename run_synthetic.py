@@ -22,7 +22,7 @@ from envs import Synthetic, stream
 from guideboot import FastHarmonic, GuideBoot, online, replay
 from nn import LogisticBag, whole
 
-# The defaults. What is typed goes first, then results/tuned.json (but with --untuned), then these.
+# The defaults. What is typed goes first, then results/tuned.json (not with --untuned), then these.
 RUNS = 10                # ours   (paper: 50; the default is a quick look)
 STEPS = 10_000           # ours   (the paper does not say)
 ALPHA = 1.0              # paper  strength of GuideBoot's guidance

@@ -60,7 +60,7 @@ def ads_tables(results):
         blocks += [f"{heading}: {title}{theirs}", tables.text_table(heads, lines)]
         idle = [row[1] for row in rows if NO_EXPLORATION.search(results.known(row, "call"))]
         if idle:
-            blocks.append(f"Without exploration, its strength being 0: {', '.join(idle)}.")
+            blocks.append(f"With an exploration strength of 0: {', '.join(idle)}.")
         if setting != "yardstick":
             finals = {row[1]: tables.finite(by_seed) for row, by_seed in rows.items()}
             panels[heading] = {name: list(by_seed.values())

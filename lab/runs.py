@@ -218,17 +218,26 @@ def rehearse(jobs):
         except (Exception, SystemExit) as error:
             text = line_of(error, job.method, job.task)
             raise Refused(f"{tables.label(job.row)}: {text}") from error
-    for job in jobs[:1]:
-        first, second = (seen(job.task(job.seed), min(100, job.steps)) for _ in range(2))
+    if jobs:
+        try:
+            first, second = (seen(jobs[0]) for _ in range(2))
+        except Exception as error:
+            raise Refused(f"the task: {line_of(error, jobs[0].task)}") from error
         if first != second:
-            raise Refused(f"the task: two environments of seed {job.seed} differ; all that is "
+            raise Refused(f"the task: two environments of seed {jobs[0].seed} differ; all that is "
                           "random must be drawn from the seed, or runs are not paired")
 
 
-def seen(env, steps):
-    """The requests of the first steps, and what the first candidate gives."""
-    env = checked(env)
-    return [(np.asarray(env.observe()).tolist(), env.pull(0)) for _ in range(steps)]
+def seen(job):
+    """The requests of a run's first steps, what is expected, and what the first candidate gives."""
+    with np.errstate(all="ignore"):
+        env, shown = checked(job.task(job.seed)), []
+        for _ in range(min(100, job.steps)):
+            shown.append(np.asarray(env.observe()).tolist())
+            if hasattr(env.env, "_expected"):
+                shown.append(np.asarray(env.env._expected()).tolist())
+            shown.append(env.pull(0))
+    return shown
 
 
 def require_main_guard():

@@ -59,10 +59,6 @@ def make(method, task, steps, seed, modules, files, tick=lambda fraction: None):
         made["numbers"] = {**numbers, **own_numbers(returned, numbers)}
         if env.score == "regret":
             made["curve"] = np.cumsum(env.regret)[tables.checkpoints(steps) - 1].tolist()
-    except IndexError:
-        if env.t < steps:
-            raise
-        raise Refused(f"the method goes on after its {steps:,} steps") from None
     except FloatingPointError as error:
         made["diverged"] = f"at step {env.t + 1:,} {error}"
         made["numbers"] = {name: math.nan for name in env.numbers()}

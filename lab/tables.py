@@ -207,8 +207,8 @@ def read_csv(path):
     """The Results of a file that csv_text wrote."""
     try:
         with open(path, encoding="utf-8", newline="") as file:
-            heads, *lines = [*csv.reader(file)] or [[]]
-    except (OSError, UnicodeDecodeError) as error:
+            heads, *lines = [line for line in csv.reader(file) if line] or [[]]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise ValueError(f"cannot read {path}: {error}") from None
     score = next((name for name in heads if name in ("regret", "reward")), None)
     complete = heads[:2] == ["method", "seed"] and score is not None and set(KNOWN) <= set(heads)

@@ -90,7 +90,7 @@ def test_the_readmes_live_system_learns():
     env = Synthetic(0)
     bag = LogisticBag(35, [np.random.default_rng(k) for k in range(5)])
     before = bag.published.copy()
-    scope = dict(np=np, bag=bag, rng=np.random.default_rng(9), features=35,
+    scope = dict(bag=bag, rng=np.random.default_rng(9), features=35,
                  requests=(env.observe() for _ in range(600)), show=lambda x: int(x[0] == 3))
     exec(python_block("from guideboot import GuideBoot"), scope)
     assert (bag.published != before).any()
