@@ -180,7 +180,7 @@ def show_tuning(experiment, results):
         grid = GRIDS[experiment][parts(row)[-1]]
         edges = [name for name in grid if len(grid[name]) > 1
                  and options[name] in (min(grid[name]), max(grid[name]))]
-        edges = ["no exploration" if options[name] == 0.0 else name for name in edges]
+        edges = ["strength 0" if options[name] == 0.0 else name for name in edges]
         scores = [f"{means[i]:.4g}" for i in (0, len(means) // 2, -1)]
         lines.append([label(row), f"{len(means)}", *scores, in_words(options), ", ".join(edges)])
     score = f"best {results.score}"
