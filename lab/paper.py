@@ -26,7 +26,7 @@ PAPER = {
 BEST = {"replay": "GuideBoot", "online": "Online GuideBoot"}      # in the paper
 HEADINGS = {"replay": "Table 3 (Experience Replay)", "online": "Table 4 (Online)",
             "yardstick": "Yardsticks"}
-NO_EXPLORATION = re.compile(r"(epsilon|ucb_strength|dropout|giro_alpha)=0(\.0)?[,)]")
+ZERO_STRENGTH = re.compile(r"(epsilon|ucb_strength|dropout|giro_alpha)=0(\.0)?[,)]")
 SCORE = "reward (expected CTR of the ads shown)"
 
 
@@ -58,7 +58,7 @@ def ads_tables(results):
         minus = f"minus {BEST[setting]}" if setting in BEST else ""
         heads = ["Method", "reward", "std", minus, "paper's", "std", "tuned on", "runs"]
         blocks += [f"{heading}: {title}{theirs}", tables.text_table(heads, lines)]
-        idle = [row[1] for row in rows if NO_EXPLORATION.search(results.known(row, "call"))]
+        idle = [row[1] for row in rows if ZERO_STRENGTH.search(results.known(row, "call"))]
         if idle:
             blocks.append(f"With an exploration strength of 0: {', '.join(idle)}.")
         if setting != "yardstick":
