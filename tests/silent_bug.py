@@ -94,7 +94,10 @@ def main(argv=None):
     with tempfile.TemporaryDirectory() as folder:
         copy_with_bug(args.number, folder)
         words, where = command(args.number, what, options, folder)
-        return subprocess.call(words, cwd=where, env={**os.environ, "PYTHONPATH": folder})
+        try:
+            return subprocess.call(words, cwd=where, env={**os.environ, "PYTHONPATH": folder})
+        except KeyboardInterrupt:                            # what was called has said so
+            return 130
 
 
 if __name__ == "__main__":

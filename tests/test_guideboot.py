@@ -334,6 +334,7 @@ def fakes(rho):
     (lambda: gb.guided_distribution(0, 0, 1.0), "n must be a whole number, 1 or more, got 0"),
     (lambda: run_arms.beta_chance_to_win(1.5, 1, 1, 1), "aB must be a whole number, 1 or more"),
     (lambda: gb.beta_moments(4, 3, 1.0), "s must be 0 to n, 3, got 4"),
+    (lambda: gb.beta_moments(-1, 3, 1.0), "s must be 0 to n, 3, got -1"),
     (lambda: gb.guided_before_moments(1, 3, 0.0), "alpha must be a finite number above 0, got 0"),
     (lambda: gb.argmax(np.array([0.0, np.nan]), None), "a score is nan: the learning rate or"),
     (lambda: gb.argmax(np.array([0.0, np.inf]), None), "a score is inf: the learning rate or")])
