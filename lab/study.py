@@ -373,7 +373,7 @@ def apart_claims(results):
     of_posterior = results.values("of_posterior")["GuideBoot"]
     above_half = {seed: value - 0.5 for seed, value in of_posterior.items()}
     return [
-        ("Q3, what contributes: guided fakes beat none and unguided ones, each tuned",
+        ("Q3, what contributes: guided fakes beat none and unguided ones",
          "guidance helps",
          {other: tables.minus(final[other], final["GuideBoot"]) for other in others}, REGRET),
         ("With context it is near Thompson sampling: the K models spread at least half as much as "
@@ -508,12 +508,15 @@ def claims(folder):
     def final(name):
         return {row: tables.finite(by_seed)
                 for row, by_seed in tables.read_csv(folder / f"{name}.csv").values().items()}
-    table = (synthetic_claims(final("synthetic"))
-             + apart_claims(tables.read_csv(folder / "why/why.csv"))
+
+    def apart(name):
+        return apart_claims(tables.read_csv(folder / f"{name}.csv"))
+
+    table = (synthetic_claims(final("synthetic")) + apart("why/why")
              + shuffle_claim(final("sweep_shuffle")))
     if (folder / "sweep_ads_A_giro_alpha.csv").exists():
         table += giro_claim(tables.read_csv(folder / "sweep_ads_A_giro_alpha.csv"))
-    untuned = synthetic_claims(final("untuned/synthetic"))
+    untuned = synthetic_claims(final("untuned/synthetic")) + apart("why/why_paper")
     with_papers_values = {text: word for (text, *_), word in zip(untuned, verdicts(untuned))}
     if (folder / "untuned/ads_A.csv").exists():
         untuned = ads_claims("A", final("untuned/ads_A"))
