@@ -32,6 +32,10 @@ from lab.variants import SHUFFLE, Unguided, ads_apart, ads_no_fakes
 METHODS = {"synthetic": run_synthetic.METHODS,
            "b64": {name: partial(run_synthetic.METHODS[name], batch=64)
                    for name in ("GuideBoot", "Bootstrap", "Giro")},
+           "alpha1": {"GuideBoot": partial(run_synthetic.guideboot, alpha=1.0),
+                      "Bootstrap": run_synthetic.bootstrap,
+                      "GuideBoot (b = 64)": partial(run_synthetic.guideboot, alpha=1.0, batch=64),
+                      "Bootstrap (b = 64)": partial(run_synthetic.bootstrap, batch=64)},
            "ads": {row: method for row, method in run_ads.METHODS.items()
                    if row[0] != "yardstick"},
            **{name: why.TASKS[name][0] for name in why.TUNED},
@@ -84,11 +88,13 @@ GRIDS = {
 GRIDS["b64"] = {**{name: GRIDS["synthetic"][name] for name in METHODS["b64"]},
                 "GuideBoot": dict(GRIDS["synthetic"]["GuideBoot"],
                                   learning_rate=(0.0003, 0.001, 0.003, 0.01))}
+GRIDS["alpha1"] = {name: dict(learning_rate=MANY_RATES) for name in METHODS["alpha1"]}
 GRIDS |= {name: {cell: why.grid(cell) for cell in METHODS[name]} for name in why.TUNED}
 GRIDS |= real.GRIDS
 TUNING_SEED = 1000
 TUNING = {"synthetic": (Synthetic, run_synthetic.STEPS, 12),               # task, steps, runs
           "b64": (Synthetic, run_synthetic.STEPS, 12),
+          "alpha1": (Synthetic, run_synthetic.STEPS, 12),
           "ads": (partial(Ads, task="A", scale=0.05, known_ctr=run_ads.KNOWN_CTR), None, 3),
           **{name: (*why.TASKS[name][1:3], 8) for name in why.TUNED},
           **{name: (task, real.STEPS, 3) for name, task in real.TASKS.items()}}

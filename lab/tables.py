@@ -50,8 +50,8 @@ def interval(differences, intervals=1):
 
 
 def detectable(differences, intervals=1):
-    """The true difference whose interval would lie above 0 with a chance of 80 %: half-width + 0.84
-    standard errors (a normal variable exceeds -0.84 with 80 %)."""
+    """The true difference whose interval would lie above 0 with a chance of about 80 %: half-width
+    + 0.84 standard errors (a normal variable exceeds -0.84 with 80 %; few runs have less)."""
     _, error = mean_and_error(list(differences.values()))
     return (t_quantile(len(differences) - 1, intervals) + 0.8416) * error
 

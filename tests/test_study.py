@@ -210,6 +210,20 @@ def test_the_report_is_of_the_files_which_have_no_seed_of_the_tuning(tmp_path):
             assert drawn == 2 * [f"({figure.as_posix()})" in text], figure
 
 
+def test_the_numbers_in_the_readmes_prose_come_out_again():
+    front = " ".join((RESULTS.parent / "README.md").read_text(encoding="utf-8").split())
+    apart = tables.read_csv(RESULTS / "why/why.csv")
+    runs_each = {len(by_seed) for by_seed in apart.records.values()}
+    assert f"{len(apart.records)} variants, tuned alike, {runs_each.pop()} runs" in front
+    shares = list(apart.values("of_posterior")["GuideBoot"].values())
+    assert f"{np.mean(shares):.1f}" == "0.2" and "spread a fifth as much as the posterior" in front
+    rewards = tables.read_csv(RESULTS / "synthetic.csv").values("reward")["Random"].values()
+    base = np.mean(list(rewards))                    # with the opposite bias it is 1 - base
+    assert f"At base rates of 1/2 and {1 - base:.2f}" in front
+    assert f"at the task's own, {base:.2f}" in front
+    assert "2 α D / t" in front and f"α = {0.03 * 3000 / 2:g} / D, for t = 3,000" in front
+
+
 @pytest.mark.parametrize("method, seed", [("Random", 207), ("OBB", 203)])
 def test_cells_of_the_committed_table_come_out_again(method, seed):
     """On any arithmetic: scores in float64 differ by so little that none of these choices turns."""
