@@ -128,11 +128,18 @@ def checked_buffer(X, r, features):
     """Rows X (c, J) and rewards r (c,) as arrays, for buffers that need not be of our loops."""
     X, r = np.asarray(X), np.asarray(r)
     fine = X.ndim == 2 and X.dtype.kind in "iu" and len(X) > 0
-    X = X.astype(np.intp, copy=False) if fine else X
-    if not fine or not ids_within(X, features):
-        raise ValueError(f"rows must be whole numbers (c, J), 0 to {features - 1}, got {X!r}")
-    if r.shape != (len(X),) or not {0, 1}.issuperset(r.tolist()):
-        raise ValueError(f"rewards must be 0 or 1, one for each row, got {r!r}")
+    allowed = f"rows must be whole numbers (c, J), 0 to {features - 1}"
+    if not fine:
+        raise ValueError(f"{allowed}, got {X.dtype} of shape {X.shape}")
+    X = X.astype(np.intp, copy=False)
+    if not ids_within(X, features):
+        i, j = np.argwhere((X < 0) | (X >= features))[0]
+        raise ValueError(f"{allowed}, got {X[i, j]} in row {i}")
+    if r.shape != (len(X),):
+        raise ValueError(f"rewards must be one for each of {len(X)} rows, got shape {r.shape}")
+    for i, reward in enumerate(r.tolist()):
+        if reward not in (0, 1):
+            raise ValueError(f"rewards must be 0 or 1, got {reward!r} in row {i}")
     return X, r
 
 
@@ -209,16 +216,17 @@ class Scored:
         return r
 
     def numbers(self):
-        """The results, the score first: "regret" is a sum over steps, all else is per step."""
-        clicks = float(self.rewards.mean())
-        scored = self.expected if self.score == "expected" else self.regret
+        """Of the steps so far, the score first: "regret" is a sum over them, all else per step."""
+        steps = slice(max(self.t, 1))
+        clicks = float(self.rewards[steps].mean())
+        scored = (self.expected if self.score == "expected" else self.regret)[steps]
         bad = scored[~((0.0 <= scored) & (scored <= 1.0))]             # nan, too
         if len(bad) > 0:
             raise ValueError(f"_expected must be probabilities, got {bad[0]} ({self.score})")
         if self.score == "regret":
-            return {"regret": float(np.cumsum(self.regret)[-1]), "reward": clicks}
+            return {"regret": float(np.cumsum(scored)[-1]), "reward": clicks}
         if self.score == "expected":
-            return {"reward": float(self.expected.mean(dtype=float)), "clicks": clicks}
+            return {"reward": float(scored.mean(dtype=float)), "clicks": clicks}
         return {"reward": clicks}
 
 

@@ -32,13 +32,13 @@ def guidance(rho, alpha):
 
 
 class AdCount:
-    """Density of Eq. 6: how often the id in one field was shown (for the ads: field=envs.AD_ID).
+    """Density of Eq. 6: how often the id in one field was shown (of the ads: envs.AD_ID).
 
     A density of your own needs only these two methods. `update` gets the rows just shown: one row
     (J,) in `replay`, a buffer (c, J) in `online`. Called with rows (..., J) it returns rho (...).
     """
 
-    def __init__(self, features, field=0):
+    def __init__(self, features, field):
         self.count = np.zeros(features)                             # Alg1:3 Alg3:2
         self.field = field
 

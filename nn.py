@@ -98,7 +98,7 @@ def log_loss_gradient(z, w, y):
 
 
 class Adam:
-    """Adam (Kingma & Ba 2015, Algorithm 1) moves one parameter array, in place.
+    """Adam (Kingma & Ba 2015, Algorithm 1), with its moments m and v of one parameter array.
 
     The textbook's step t with gradient g is
 
@@ -109,15 +109,14 @@ class Adam:
     """
 
     def __init__(self, parameter, learning_rate, beta1=0.9, beta2=0.999, eps=1e-8):
-        self.parameter = parameter
         self.learning_rate = positive("learning_rate", learning_rate)
         self.beta1, self.beta2, self.eps = beta1, beta2, eps
         self.m = np.zeros_like(parameter)
         self.v = np.zeros_like(parameter)
         self.t = 0
 
-    def step(self, gradient, rows=None):
-        """Move the parameter, or (lazy Adam) only these `rows` of it, whose gradient is given.
+    def step(self, parameter, gradient, rows=None):
+        """Move the parameter in place, or (lazy Adam) only these `rows`, whose gradient is given.
 
         The other rows stay as they are, with their moments (plain Adam would go on moving them).
         The bias is corrected by the number of all steps, as in plain Adam, so that a row which is
@@ -126,11 +125,11 @@ class Adam:
         """
         self.t += 1
         if rows is None:
-            self.parameter -= self.move(self.m, self.v, gradient)   # Alg1:21 Alg2:11 Alg3:22
+            parameter -= self.move(self.m, self.v, gradient)        # Alg1:21 Alg2:11 Alg3:22
             return
         m = self.m.take(rows, axis=0)
         v = self.v.take(rows, axis=0)
-        self.parameter[rows] -= self.move(m, v, gradient)           # Alg1:21 Alg2:11 Alg3:22
+        parameter[rows] -= self.move(m, v, gradient)                # Alg1:21 Alg2:11 Alg3:22
         self.m[rows] = m
         self.v[rows] = v
 
@@ -179,7 +178,6 @@ class LogisticBag:
     def __init__(self, features, rngs, learning_rate=0.01, init=0.1):
         self.K, self.features = len(rngs), features
         self.theta = draw(np.full(features + 1, init), rngs)                 # (K, features + 1)
-        self.bias = self.theta[:, -1:]                                       # (K, 1), a view
         self.offset = np.arange(self.K)[:, None, None] * (features + 1)      # (K, 1, 1)
         self.optimizer = Adam(self.theta, learning_rate)
         self.published = self.theta.copy()
@@ -201,7 +199,7 @@ class LogisticBag:
         """
         K, B, J = X.shape
         flat = X + self.offset                                               # into theta.ravel()
-        z = sum_last(self.theta.take(flat)) + self.bias                      # (K, B)
+        z = sum_last(self.theta.take(flat)) + self.theta[:, -1:]             # (K, B)
         error = log_loss_gradient(z, w, y) * (1.0 / B)                       # (K, B)
         # bincount adds up repeated ids, where `gradient[ids] += error` would keep only the last.
         gradient = np.bincount(flat.ravel(), error.repeat(J), self.theta.size)
@@ -210,7 +208,7 @@ class LogisticBag:
         return gradient
 
     def update(self, X, w, y):
-        self.optimizer.step(self.gradient(X, w, y))
+        self.optimizer.step(self.theta, self.gradient(X, w, y))
 
 
 # ---------------------------------------------------------------- embedding network, Section 5.2
@@ -249,7 +247,7 @@ class MLPBag:
 
     Model k draws its initial weights from rngs[k]; b3 starts at `bias`. With `dropout` each unit of
     h2 is dropped in training with that probability, drawn from `rng`. float32 is for running,
-    float64 for checking.
+    float64 for checking. No view of an array is kept, so that a copy of the bag is one.
     """
 
     def __init__(self, fields, features, rngs, learning_rate=0.001, dropout=0.0, rng=None, bias=0.0,
@@ -259,9 +257,7 @@ class MLPBag:
         check("rng", rng, dropout == 0 or rng is not None, f"a generator if dropout is {dropout}")
         self.K, self.features, self.hidden = len(rngs), features, hidden
         self.dropout, self.rng, self.dtype = dropout, rng, dtype
-        # The embeddings of all models as rows of one array: id x of model k is row x + k features.
         self.E = draw(np.full((features, embedding), 0.1), rngs, dtype)      # (K, features, 8)
-        self.E_rows = self.E.reshape(-1, embedding)                          # a view
         self.offset = np.arange(self.K)[:, None, None] * features            # (K, 1, 1)
         self.E_optimizer = Adam(self.E_rows, learning_rate)
         # All weights of a model are one row of `dense`, which Adam moves in one step: a row fits
@@ -274,20 +270,33 @@ class MLPBag:
             ((1, hidden), 0.0),                         # b2, a row
             ((1, hidden), (1 / hidden) ** 0.5),         # w3, a row
             ((1, 1), 0.0)]                              # b3
-        shapes = [shape for shape, _ in layers]
+        self.shapes = [shape for shape, _ in layers]
         stds = np.concatenate([np.full(math.prod(shape), std) for shape, std in layers])
         self.dense = draw(stds, rngs, dtype)                                 # (K, P)
         self.dense_gradient = np.zeros_like(self.dense)                      # (K, P)
-        self.weights = split(self.dense, shapes)                             # W1, b1, ..., b3
-        self.gradients = split(self.dense_gradient, shapes)                  # views, filled below
         self.weights[-1][:] = bias
         self.optimizers = [Adam(row, learning_rate) for row in self.dense]
-        self.published = [p.copy() for p in (self.E, *self.weights)]
-        self.models = [[p[k] for p in self.published] for k in range(self.K)]    # views
+        learned = self.E, *self.weights
+        self.models = [[p[k].copy() for p in learned] for k in range(self.K)]    # as published
+
+    @property
+    def E_rows(self):
+        """The embeddings of all models as rows of one view: id x of model k is x + k features."""
+        return self.E.reshape(-1, self.E.shape[-1])                          # (K features, 8)
+
+    @property
+    def weights(self):
+        return split(self.dense, self.shapes)                                # W1, b1, ..., b3
+
+    @property
+    def gradients(self):
+        return split(self.dense_gradient, self.shapes)                       # dW1, db1, ..., db3
 
     def publish(self):
-        for published, learned in zip(self.published, (self.E, *self.weights)):
-            np.copyto(published, learned)
+        learned = self.E, *self.weights
+        for k, model in enumerate(self.models):
+            for published, p in zip(model, learned):
+                np.copyto(published, p[k])
 
     def scores(self, k, X, mask=None):
         """The logits (m,) of the published model k; a `mask` (128,) multiplies the units of h2."""
@@ -341,9 +350,9 @@ class MLPBag:
     def update(self, X, w, y):
         """One step of Adam; embeddings that the batch does not touch stay as they are."""
         rows, row_gradients = self.gradient(X, w, y)
-        self.E_optimizer.step(row_gradients, rows)
-        for optimizer, gradient in zip(self.optimizers, self.dense_gradient):
-            optimizer.step(gradient)
+        self.E_optimizer.step(self.E_rows, row_gradients, rows)
+        for optimizer, row, gradient in zip(self.optimizers, self.dense, self.dense_gradient):
+            optimizer.step(row, gradient)
 
 
 def sum_rows(ids, values):

@@ -19,7 +19,7 @@ from run_synthetic import bootstrap, guideboot
 
 ALPHAS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 RATES = (0.001, 0.003, 0.01)
-DENSITIES = {"harmonic": FastHarmonic, "count": AdCount}
+DENSITIES = {"harmonic": FastHarmonic, "count": partial(AdCount, field=0)}      # the action
 STEPS = 3000
 
 

@@ -13,12 +13,14 @@ them (identity.py). Its numbers are stored in OUT/runs.jsonl under the hash of t
 there is not made again, and numbers of different code or options are not mixed. (`against` shows
 rows of a file beside them, made by whatever code it names.)
 """
+import contextlib
 import functools
 import json
 import math
 import os
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -59,13 +61,14 @@ def compare(methods, task, steps=None, runs=None, seed=0, out="out", name=None, 
         others = None if against is None else tables.read_csv(against)
         workers = cores() if workers is None else whole("workers", workers)
         seeds = run_seeds(runs, seed, others)
-        jobs = planned(methods, task, steps, seeds, columns)
-        name = file_name(name or jobs[0].task.func.__name__.lower())
+        with warnings_as_lines():
+            jobs = planned(methods, task, steps, seeds, columns)
+            name = file_name(name or jobs[0].task.func.__name__.lower())
+            refuse_other(others, against, jobs[0], seeds)
+            store = Store(writable(out))
+            missing = {job.key: job for job in jobs if job.key not in store.records}
+            rehearse([*missing.values()])
         found = {name: found.get(name, {}), **found}     # this one first: tuned_on takes the first
-        refuse_other(others, against, jobs[0], seeds)
-        store = Store(writable(out))
-        missing = {job.key: job for job in jobs if job.key not in store.records}
-        rehearse([*missing.values()])
         if missing and not jobs[0].typed and executor is None:
             require_main_guard()
     except (ValueError, OSError) as error:
@@ -209,15 +212,17 @@ def writable(folder):
     return path
 
 
+@contextlib.contextmanager
+def warnings_as_lines():
+    """Say every warning once, and not where in our files it comes from."""
+    with warnings.catch_warnings(record=True) as caught:
+        yield
+    for text in dict.fromkeys(str(warning.message) for warning in caught):
+        aside(f"warning: {text}")
+
+
 def rehearse(jobs):
-    """Two steps of every method in this process: what is wrong shows before anything is started."""
-    for job in {job.row: job for job in jobs}.values():
-        try:
-            method, task, steps, *others = job.arguments
-            make(method, task, min(2, steps), *others)
-        except (Exception, SystemExit) as error:
-            text = line_of(error, job.method, job.task)
-            raise Refused(f"{tables.label(job.row)}: {text}") from error
+    """Two steps of every method, twice, in this process: what is wrong shows before the start."""
     if jobs:
         try:
             first, second = (seen(jobs[0]) for _ in range(2))
@@ -226,6 +231,18 @@ def rehearse(jobs):
         if first != second:
             raise Refused(f"the task: two environments of seed {jobs[0].seed} differ; all that is "
                           "random must be drawn from the seed, or runs are not paired")
+    for job in {job.row: job for job in jobs}.values():
+        try:
+            method, task, steps, *others = job.arguments
+            first = make(method, task, min(2, steps), *others)
+            with warnings.catch_warnings(record=True):       # they were given just now
+                second = make(method, task, min(2, steps), *others)
+        except (Exception, SystemExit) as error:
+            text = line_of(error, job.method, job.task)
+            raise Refused(f"{tables.label(job.row)}: {text}") from error
+        if str(first["numbers"]) != str(second["numbers"]):
+            raise Refused(f"{tables.label(job.row)}: two runs of seed {job.seed} differ; all that "
+                          "is random must be drawn from the seed")
 
 
 def seen(job):

@@ -53,8 +53,8 @@ def lift(s, n, alpha):
     alpha / sqrt(s + alpha), which is sqrt(alpha) without clicks: in the limit above 1 only while
     s < alpha (alpha - 1), and for no s if alpha <= 1. (Few impressions can have more: with n = 1,
     s = 0 and alpha = 0.9 it is 1.3.) Beta's own mean, (s + alpha) / (n + 2 alpha), is raised by
-    (1/2 - s/n) 2 alpha / (n + 2 alpha), nearly as much if n >= alpha (below, g is capped at 1): that
-    is what a prior at 1/2 does, not optimism beyond Thompson sampling's.
+    (1/2 - s/n) 2 alpha / (n + 2 alpha), nearly as much if n >= alpha (below it g is capped at 1):
+    that is what a prior at 1/2 does, not optimism beyond Thompson sampling's.
     """
     F = np.arange(2 * n + 1)
     share = binomial(2 * n, guidance(n, alpha)) @ (F / (n + F))
@@ -139,7 +139,7 @@ def cell(env, steps, seed, fakes="drawn", centre=0.5, guided=True, data="afresh"
         bag.ridge = precision / t
         bag.update(*samples())
         bag.publish()
-    z = sum_last(bag.theta[:, INPUTS]) + bag.bias                # (K, 625)
+    z = sum_last(bag.theta[:, INPUTS]) + bag.theta[:, -1:]       # (K, 625)
     return measures(env, z, samples.history)
 
 

@@ -7,6 +7,7 @@ over rounds in which both sides are measured in turn. Repeat on a quiet machine.
 import conftest  # noqa: F401  one BLAS thread, before NumPy
 
 import argparse
+import signal
 import time
 from functools import partial
 
@@ -77,6 +78,8 @@ def online_step():
 
 
 if __name__ == "__main__":
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)        # `| head` is no error
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
     parser.error = lambda message: parser.exit(2, f"bench.py: {message}\n")
     parser.parse_args()

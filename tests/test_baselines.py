@@ -122,7 +122,7 @@ def test_a_ridge_adds_its_factor_times_the_weights_but_not_the_biases(ridge):
 # ---------------------------------------------------------------- deep methods: Section 5.2
 
 def counts(*shown):
-    density = gb.AdCount(10)
+    density = gb.AdCount(10, 0)
     density.count[:len(shown)] = shown
     return density
 

@@ -66,9 +66,13 @@ def test_fields_that_share_an_id_are_refused_in_one_request_and_over_several():
 
 
 @pytest.mark.parametrize("X, r, message", [
-    ([[0, 35, 30]], [1], "^rows must be whole numbers"), ([[0, -1, 30]], [1], "^rows must be "),
-    ([[0.0, 25.0, 30.0]], [1], "^rows must be "), ([0, 25, 30], [1], "^rows must be "),
-    (ROWS, [1], "^rewards must be 0 or 1, one for each row"), (ROWS, [0, 2], "^rewards must be ")])
+    ([[0, 1, 2], [0, 35, 30]], [1, 1], r"^rows must .* \(c, J\), 0 to 34, got 35 in row 1$"),
+    ([[0, -1, 30]], [1], "^rows must be .*, got -1 in row 0$"),
+    ([[0.0, 25.0, 30.0]], [1], r"^rows must be .*, got float64 of shape \(1, 3\)$"),
+    ([0, 25, 30], [1], r"^rows must be .*, got int\d+ of shape \(3,\)$"),
+    (ROWS, [1], r"^rewards must be one for each of 2 rows, got shape \(1,\)$"),
+    (ROWS, [0, 2], "^rewards must be 0 or 1, got 2 in row 1$"),
+    (ROWS, [math.nan, 1], "^rewards must be 0 or 1, got nan in row 0$")])
 def test_a_buffer_that_makes_no_sense_is_refused(X, r, message):
     with pytest.raises(ValueError, match=message):
         envs.checked_buffer(X, r, 35)
@@ -118,28 +122,30 @@ class MovesOn:
         return r
 
 
-def scored(env, choices, **options):
-    books = envs.Scored(env, len(choices), **options)
+def scored(env, choices, more=0, **options):
+    """With `more` steps planned than are played."""
+    books = envs.Scored(env, len(choices) + more, **options)
     for a in choices:
         books.observe()
         books.pull(a)
     return books
 
 
-def test_each_kind_of_score_has_its_books_and_its_numbers():
+@pytest.mark.parametrize("more", [0, 7])
+def test_each_kind_of_score_has_its_books_and_its_numbers(more):
     """Choices 1, 1, 0, 0 have the expected rewards 1/4, 1, 1, 1/4, the regrets 3/4, 0, 0, 3/4, and
     the rewards 0, 1, 1, 0, if they are asked for before `pull` moves on."""
     env, choices = MovesOn(), [1, 1, 0, 0]
-    books = scored(env, choices)
+    books = scored(env, choices, more)
     assert list(books.numbers().items()) == [("regret", 1.5), ("reward", 0.5)]
-    assert books.regret.tolist() == [0.75, 0, 0, 0.75]
-    assert books.rewards.tolist() == [0, 1, 1, 0]
+    assert books.regret[:4].tolist() == [0.75, 0, 0, 0.75]
+    assert books.rewards[:4].tolist() == [0, 1, 1, 0]
     env.score = "expected"
-    books = scored(env, choices)
+    books = scored(env, choices, more)
     assert list(books.numbers().items()) == [("reward", 0.625), ("clicks", 0.5)]
-    assert books.expected.tolist() == [0.25, 1, 1, 0.25]
+    assert books.expected[:4].tolist() == [0.25, 1, 1, 0.25]
     env.score = "reward"
-    assert scored(env, choices).numbers() == {"reward": 0.5}
+    assert scored(env, choices, more).numbers() == {"reward": 0.5}
     env.y, env.score = np.array([1.0, 0.5, 0.5]), "regret"
     with pytest.raises(ValueError, match=r"_expected\(\) must have the shape \(2,\), .*got \(3,\)"):
         scored(env, choices)

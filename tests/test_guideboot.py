@@ -54,7 +54,7 @@ def test_guidance_is_min_of_alpha_over_rho_and_one_without_a_warning(rho, alpha)
 def test_densities_equal_brute_force_counts(seed, buffers):
     """Of all inputs, seen or not, after updates with single rows (0) and buffers of 1 to 5 rows."""
     rng = default_rng(seed)
-    densities = gb.AdCount(8), gb.AdCount(8, field=1), gb.Harmonic(8), gb.FastHarmonic(8)
+    densities = gb.AdCount(8, 0), gb.AdCount(8, field=1), gb.Harmonic(8), gb.FastHarmonic(8)
     shown = np.empty((0, 3), int)
     for c in buffers:
         X = rng.choice(EVERY_ROW, c or None)            # (c, 3) or (3,)
@@ -73,7 +73,7 @@ def test_densities_equal_brute_force_counts(seed, buffers):
 def test_over_a_history_the_inverse_density_is_distinct_ids_per_step_on_average(seed, t):
     """Every id adds Count times 1 / Count: so 2 alpha D / t fakes per sample, until g is capped."""
     X = default_rng(seed).choice(EVERY_ROW, t)
-    for density, ids in ((gb.Harmonic(8), X), (gb.AdCount(8), X[:, 0])):
+    for density, ids in ((gb.Harmonic(8), X), (gb.AdCount(8, 0), X[:, 0])):
         density.update(X)
         assert (1 / density(X)).mean() == pytest.approx(len(np.unique(ids)) / t)
 
@@ -326,7 +326,7 @@ def fakes(rho):
     (lambda: fakes(-1.0), "a density must be 0 or more, got -1.0"),
     (lambda: fakes([3.0]), "a density must have the rows' shape, (1, 2), got (1, 1)"),
     (lambda: gb.learn(gb.Agent(bag(), None), EVERY_ROW[:1], [2], 1),
-     "rewards must be 0 or 1, one for each row, got array([2])"),
+     "rewards must be 0 or 1, got 2 in row 0"),
     (lambda: gb.binomial(3, 1.5), "p must be 0 to 1, got 1.5"),
     (lambda: gb.GuideBoot(bag(), None, None, alpha=0.0), "alpha must be a finite number above 0"),
     (lambda: gb.guided_distribution(1, 3, -1), "alpha must be a finite number above 0, got -1"),
@@ -578,7 +578,7 @@ def test_guided_mean_and_the_loops_own_sampling_follow_the_enumerated_distributi
     expected = gb.guided_distribution(s, n, alpha)
     sample = run_arms.guided_mean(np.full(20_000, s), np.full(20_000, n), default_rng(2), alpha)
     assert follows(sample, *expected)
-    history, density, x = gb.History(1, 1), gb.AdCount(1), np.array([0])
+    history, density, x = gb.History(1, 1), gb.AdCount(1, 0), np.array([0])
     for i in range(n):
         history.append(x, int(i < s))
         density.update(x)

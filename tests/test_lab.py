@@ -20,7 +20,7 @@ from lab import compare, identity, processes, runs, store, tables
 ROOT = Path(run_synthetic.__file__).parent
 UNIX = pytest.mark.skipif(os.name == "nt", reason="signals of Unix")
 MINE = '''
-import os, time
+import os, time, warnings
 import numpy as np
 from functools import partial
 from lab import compare
@@ -49,6 +49,16 @@ def mine(env, steps, seed, b=4, rate=RATE, slow=0.0, dies=False, fails=None, num
 
 def unseeded(seed):
     return Shelf(np.random.randint(10 ** 9))
+
+def lucky(env, steps, seed):
+    """Its generator has no seed."""
+    mine(env, steps, seed)
+    return {"drawn": np.random.default_rng().random()}
+
+def warns(env, steps, seed):
+    if steps == 2:                                 # the rehearsal; later it is no one's
+        warnings.warn("this takes long")
+    mine(env, steps, seed)
 
 def idle(env, steps, seed):
     """Plays no step."""
@@ -252,6 +262,7 @@ def test_a_constant_or_function_that_is_edited_during_a_run_is_refused(mine, cap
     ("compare({}, Shelf, 9)", "methods .*{}"),
     ("compare({'M': mine}, Shelf)", "steps"),
     ("compare({'M': mine}, unseeded, 200)", "two environments of seed 0 differ"),
+    ("compare({'M': lucky}, Shelf, 9, 1)", "M: two runs of seed 0 differ"),
     ("compare({'M': mine}, partial(Shelf, low='x'), 9)", r"\(mine.py, line \d+: .*low \+"),
     ("compare({'M': mine}, Shelf, 9, out='mine.py/x')", "out .*'mine.py/x'"),
     ("compare({'M': mine}, Shelf, 9, against='nothing.csv')", "nothing.csv")])
@@ -263,6 +274,12 @@ def test_what_cannot_run_is_one_line_and_exit_code_2_before_anything_starts(mine
     assert errors.count("\n") == 1, errors
     assert re.search(named, errors), errors
     assert stored() == 0
+
+
+def test_a_warning_is_one_line_and_said_once(mine, capsys):
+    compare_here({"one": mine.warns, "other": mine.warns}, mine.Shelf, 9, 2)
+    lines = capsys.readouterr().err.splitlines()
+    assert [line for line in lines if "long" in line] == ["warning: this takes long"]
 
 
 def test_a_script_without_a_main_guard_gets_one_line(mine):

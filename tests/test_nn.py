@@ -1,5 +1,7 @@
 """The models and their training: log-loss, Adam, both bags, their gradients, fast serving."""
+import copy
 import math
+import pickle
 from functools import partial
 
 import numpy as np
@@ -125,9 +127,9 @@ def test_adam_equals_the_textbook_on_all_rows_or_on_those_given(lazy, seed, opti
     adam = nn.Adam(parameter, 0.1, **options)
     for gradient, rows in zip(gradients, given):
         if lazy:
-            adam.step(gradient[rows], np.flatnonzero(rows))
+            adam.step(parameter, gradient[rows], np.flatnonzero(rows))
         else:
-            adam.step(gradient)
+            adam.step(parameter, gradient)
     for row in range(3):
         steps = [(1 + i, gradients[i, row]) for i in np.flatnonzero(given[:, row])]
         expected = textbook_adam(start[row], steps, 0.1, **options)
@@ -139,11 +141,11 @@ def test_moments_of_dead_units_do_not_become_subnormal_and_move_nothing():
     1.2e-38, and with beta2 = 0.9 the second moment decays as far."""
     parameter = np.zeros(4, np.float32)
     adam = nn.Adam(parameter, 0.001, beta2=0.9)
-    adam.step(np.full(4, 1e-4, np.float32))
+    adam.step(parameter, np.full(4, 1e-4, np.float32))
     for i in range(2000):
         if i == 1500:
             before = parameter.copy()
-        adam.step(np.zeros(4, np.float32))
+        adam.step(parameter, np.zeros(4, np.float32))
     assert (adam.m > 1.2e-38).all() and (adam.v > 1.2e-38).all()
     assert (parameter == before).all()
 
@@ -271,6 +273,26 @@ def test_running_stays_in_float32_whatever_the_types_of_numbers_weights_and_clic
     arrays += [*parameters(bag), adam.move(adam.m, adam.v, adam.m),
                bag.scores(0, request([4, 0])), nn.MLPBag.scores(bag, 0, X[0])]
     assert {a.dtype for a in arrays} == {np.dtype(np.float32)}
+
+
+@pytest.mark.parametrize("make", [logistic, mlp, served])
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda bag: pickle.loads(pickle.dumps(bag))])
+def test_a_copy_of_a_bag_learns_like_the_bag_and_alone(make, copied):
+    """Saved and loaded in the middle, it goes on to the same numbers; a view of an array would be
+    cut off from it in the copy."""
+    bag, rng = make(), default_rng(0)
+    bag.update(*batch(rng, 2, 5))
+    other = copied(bag)
+    before = [p.copy() for p in parameters(bag)]
+    batches = [batch(rng, 2, 5) for _ in range(3)]
+    for one in (other, bag):
+        assert all((p == q).all() for p, q in zip(parameters(one), before))
+        for X, w, y in batches:
+            one.update(X, w, y)
+        one.publish()
+    assert all((p == q).all() for p, q in zip(parameters(bag), parameters(other)))
+    X = request([0, 4]) if make is served else np.array([[0, 1, 2]])
+    assert all((bag.scores(k, X) == other.scores(k, X)).all() for k in range(2))
 
 
 # ---------------------------------------------------------------- how bags begin

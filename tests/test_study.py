@@ -77,7 +77,7 @@ def test_tune_tries_all_writes_the_best_leaves_the_rest_and_again_takes_it(tmp_p
 @given(st.lists(st.integers(1, 500), min_size=1, max_size=12), st.floats(0.1, 10))
 def test_unguided_fakes_are_as_many_on_average_but_the_same_for_all(counts, alpha):
     ids = np.arange(len(counts))
-    unguided = Unguided(len(counts), gb.AdCount, alpha)
+    unguided = Unguided(len(counts), partial(gb.AdCount, field=0), alpha)
     unguided.update(np.repeat(ids, counts)[:, None])
     assert unguided.density.count.tolist() == counts
     g = gb.guidance(unguided(ids[None, :, None]), alpha)         # (1, B)
@@ -90,7 +90,7 @@ def test_on_the_ads_pull_and_noise_of_fakes_are_their_mean_and_the_rest():
     X, r = np.array([[[0], [1]]]), np.array([[0, 1]])
     found = {}
     for part in ("pull", "noise"):
-        agent = Apart(None, np.random.default_rng(3), gb.AdCount(2), 0.5, part)
+        agent = Apart(None, np.random.default_rng(3), gb.AdCount(2, 0), 0.5, part)
         agent.density.update(np.array([[0], [1], [1], [1]]))             # counts 1 and 3
         found[part] = agent.samples(X, r)
     assert found["pull"][0] == pytest.approx(np.array([[2.0, 4 / 3]]))

@@ -47,7 +47,7 @@ def check():
         assert abs(giro_mean(ctr, a) - history.r[:history.size].mean()) < 0.015, (
             f"giro_mean({ctr}, {a}): clicks over rewards, both with the pairs")
     for n, alpha in ((1, 0.5), (1000, 1.0), (4, 10.0)):
-        counts = AdCount(1)
+        counts = AdCount(1, field=0)
         counts.count[0] = n
         agent = GuideBoot(None, rng, counts, alpha)
         agent.samples(np.zeros((100_000 // n, n, 1), int), np.zeros((100_000 // n, n)))

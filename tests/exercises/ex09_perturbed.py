@@ -40,7 +40,7 @@ WIDER = None
 
 def drawn(method, a, n, alpha=1.0, models=500):
     """Pseudo-rewards, and clicks among them, beside n impressions of an ad: two (models, n)."""
-    counts = AdCount(1)
+    counts = AdCount(1, field=0)
     counts.count[0] = n
     rng = np.random.default_rng(0)
     agent = method(None, rng) if method is PHE else method(None, rng, counts, alpha)

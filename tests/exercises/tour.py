@@ -60,7 +60,7 @@ density = Harmonic(5)
 density.update(np.array([[0, 3]] * 9 + [[1, 4]] * 3))
 rho = density(np.array([[0, 3], [1, 3], [2, 4]]))
 print("\n4. density", rho, "guidance", guidance(rho, 1.0).round(3))
-# CHANGE Harmonic(5) to AdCount(5). Which of the three have another guidance now?
+# CHANGE Harmonic(5) to AdCount(5, field=0). Which of the three have another guidance now?
 
 # %% Algorithm 3: a buffer of 8 requests is served, then each of five models learns from it.
 # PREDICT: two mini-batches of four records; how much weight has each with all its fakes?
