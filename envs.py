@@ -128,7 +128,7 @@ def checked_buffer(X, r, features):
     """Rows X (c, J) and rewards r (c,) as arrays, for buffers that need not be of our loops."""
     X, r = np.asarray(X), np.asarray(r)
     fine = X.ndim == 2 and X.dtype.kind in "iu" and len(X) > 0
-    allowed = f"rows must be whole numbers (c, J), 0 to {features - 1}"
+    allowed = f"rows must be whole numbers (c, J), c at least 1, 0 to {features - 1}"
     if not fine:
         raise ValueError(f"{allowed}, got {X.dtype} of shape {X.shape}")
     X = X.astype(np.intp, copy=False)

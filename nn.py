@@ -247,7 +247,7 @@ class MLPBag:
 
     Model k draws its initial weights from rngs[k]; b3 starts at `bias`. With `dropout` each unit of
     h2 is dropped in training with that probability, drawn from `rng`. float32 is for running,
-    float64 for checking. No view of an array is kept, so that a copy of the bag is one.
+    float64 for checking. No view of an array is kept, so a deepcopy or pickle learns alone.
     """
 
     def __init__(self, fields, features, rngs, learning_rate=0.001, dropout=0.0, rng=None, bias=0.0,

@@ -53,8 +53,9 @@ def lift(s, n, alpha):
     alpha / sqrt(s + alpha), which is sqrt(alpha) without clicks: in the limit above 1 only while
     s < alpha (alpha - 1), and for no s if alpha <= 1. (Few impressions can have more: with n = 1,
     s = 0 and alpha = 0.9 it is 1.3.) Beta's own mean, (s + alpha) / (n + 2 alpha), is raised by
-    (1/2 - s/n) 2 alpha / (n + 2 alpha), nearly as much if n >= alpha (below it g is capped at 1):
-    that is what a prior at 1/2 does, not optimism beyond Thompson sampling's.
+    (1/2 - s/n) 2 alpha / (n + 2 alpha), nearly as much for many impressions (for small alpha
+    n / (n + 1) as much; where g is capped, 2/3 or more): that is what a prior at 1/2 does, not
+    optimism beyond Thompson sampling's.
     """
     F = np.arange(2 * n + 1)
     share = binomial(2 * n, guidance(n, alpha)) @ (F / (n + F))

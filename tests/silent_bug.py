@@ -94,10 +94,12 @@ def main(argv=None):
     with tempfile.TemporaryDirectory() as folder:
         copy_with_bug(args.number, folder)
         words, where = command(args.number, what, options, folder)
-        try:
-            return subprocess.call(words, cwd=where, env={**os.environ, "PYTHONPATH": folder})
-        except KeyboardInterrupt:                            # what was called has said so
-            return 130
+        called = subprocess.Popen(words, cwd=where, env={**os.environ, "PYTHONPATH": folder})
+        while True:
+            try:
+                return called.wait()
+            except KeyboardInterrupt:                        # what was called has it too, and ends
+                pass
 
 
 if __name__ == "__main__":

@@ -61,6 +61,8 @@ def test_densities_equal_brute_force_counts(seed, buffers):
         for density in densities:
             density.update(X)
         shown = np.vstack([shown, X])
+    with pytest.raises(TypeError, match="field"):       # on the ads, field 0 would be the hour
+        gb.AdCount(8)
     times = (EVERY_ROW[:, None] == shown).sum(axis=1)   # (18, 3): rows shown that share this id
     harmonic = np.array([0 if 0 in n else 1 / sum(1 / n) for n in times])
     X = EVERY_ROW.reshape(2, 9, 3)                      # (K, B, J), as in the loops

@@ -41,8 +41,8 @@ def test_the_papers_values_are_the_defaults(module, usual):
             assert parameter.default == usual.get(name, parameter.default), (row, name)
 
 
-OTHER = dict(alpha=9.0, batch=3, buffer=7, density=partial(gb.AdCount, field=0), dropout=0.6, epsilon=0.9,
-             giro_alpha=1.0, learning_rate=0.5, minibatches=1, models=2, precision=9.0,
+OTHER = dict(alpha=9.0, batch=3, buffer=7, density=partial(gb.AdCount, field=0), dropout=0.6,
+             epsilon=0.9, giro_alpha=1.0, learning_rate=0.5, minibatches=1, models=2, precision=9.0,
              shaping=9.0, ts_strength=9.0, ucb_strength=9.0)
 
 

@@ -221,6 +221,9 @@ def test_the_numbers_in_the_readmes_prose_come_out_again():
     base = np.mean(list(rewards))                    # with the opposite bias it is 1 - base
     assert f"At base rates of 1/2 and {1 - base:.2f}" in front
     assert f"at the task's own, {base:.2f}" in front
+    for name, strength in (("why/why_paper", "alpha=1.0"), ("untuned/synthetic", "alpha=1.0")):
+        calls = tables.read_csv(RESULTS / f"{name}.csv").records["GuideBoot"].values()
+        assert all(strength in one["call"] and "rate=0.002" in one["call"] for one in calls)
     assert "2 α D / t" in front and f"α = {0.03 * 3000 / 2:g} / D, for t = 3,000" in front
 
 
