@@ -341,7 +341,7 @@ CONTROLS = ("Greedy", "Ridge", "Random")
 IN_SHORT = ("GuideBoot is the best", "GuideBoot beats the other", "OBB loses", "Q3", "With context",
             "Online GuideBoot beats", "The shuffle alone", "Online GuideBoot is the best",
             "Every method is better online")
-REGRET, RATIO, REWARD = "+.1f", "+.2f", "+.5f"
+REGRET, RATIO, REWARD = "+.1f", "+.3f", "+.5f"
 
 
 def synthetic_claims(final):
